@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""quat_audit: audits rotation animation, repairs it, and proves that no keyed pose changed.
+
+One thing flows through the house: a Clip (one action slot as NumPy arrays).
+
+    clip.py       Clip and its invariants
+    finding.py    what an audit says: findings, repairs, proofs, reports
+    rotation/     quaternions, Euler orders, interpolation, F-curve evaluation       NumPy only
+    keys.py       the keys of a clip's rotations as rows; measure.py what they show  NumPy only
+    rules/        one file a rule; RULES is an explicit tuple                        NumPy only
+    audit.py      clip + rules -> findings
+    repair.py     clip + rules -> edited clip + proof
+    files/        glTF and BVH bytes <-> Clip                                        no bpy
+    blender/      Blender's actions <-> Clip                                         bpy
+    inputs.py     what a person types -> files
+    sources.py    a path, by its bytes or through Blender -> clips
+    publish.py    finished files -> their place, nothing lost
+    fixing.py     one opened file: audit, repair, read again, prove, publish
+    reports/      one file a format
+    api.py        the Python API: a file, an action, an object
+    cli.py        audit | fix | rules
+
+Only blender/ imports bpy, and importing this package does not: .glb, .gltf, .vrm, .vrma and .bvh need no
+Blender. As an extension the package has another name (bl_ext.…), so every import within it is relative.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+_registered: list[Any] = []
+
+
+def register() -> None:
+    """Offer `blender --command quat_audit …`. Called by Blender when the extension is enabled."""
+    from .blender import command
+
+    _registered.append(command.register())
+
+
+def unregister() -> None:
+    """Take it back."""
+    from .blender import command
+
+    while _registered:
+        command.unregister(_registered.pop())

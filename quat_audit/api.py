@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The Python API: audit or repair a file, an action or an object. The command line is a thin face of it.
+
+    from quat_audit import api
+
+    report = api.audit_file("walk.glb")
+    report = api.fix_file("walk.glb", output="fixed/walk.glb")     # a dry run without output and in_place
+    findings = api.audit_action(bpy.data.actions["Walk"])          # in Blender
+    repairs = api.fix_object(bpy.context.object)                   # in Blender; undo is the caller's
+
+What is returned are the plain records of `finding.py`; `reports.FORMATS` renders them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from .audit import audit_clip
+from .errors import InputError
+from .finding import FileRepair, FileReport, Finding, Repair
+from .fixing import DEFAULT, Settings, audit_opened, fix_opened, make_target
+from .publish import Publisher
+from .repair import repair_clip
+from .sources import AUTO, BLENDER, how, open_path
+
+__all__ = [
+    "DEFAULT",
+    "Settings",
+    "audit_action",
+    "audit_file",
+    "audit_object",
+    "fix_action",
+    "fix_file",
+    "fix_object",
+    "output_suffix",
+]
+
+log = logging.getLogger(__name__)
+
+
+def audit_file(path: str | Path, settings: Settings = DEFAULT) -> FileReport:
+    """Audit one file. It never raises: what cannot be audited is a report with status "failed" and a reason."""
+    return _guarded(Path(path), lambda: audit_opened(str(path), open_path(Path(path), settings.via), settings))
+
+
+def fix_file(
+    path: str | Path,
+    settings: Settings = DEFAULT,
+    *,
+    output: str | Path | None = None,
+    in_place: bool = False,
+    inside: str | Path | None = None,
+    publisher: Publisher | None = None,
+) -> FileReport:
+    """Repair one file, read the result again and audit it (`after`, with the proof in `repair`).
+
+    Parameters:
+        output: the file to write; its suffix becomes .blend for what Blender had to import.
+        in_place: replace the file and keep the original as ``name.ext.bak``.
+            With neither, the result is checked and thrown away (a dry run).
+        inside: nothing is written outside this folder; the output's own folder by default.
+        publisher: shared by the files of one run.
+
+    Raises:
+        ValueError: both output and in_place. Everything else is a report with status "failed".
+    """
+    if output is not None and in_place:
+        raise ValueError("fix_file: give output or in_place=True, not both")
+    path = Path(path)
+    publisher = publisher or Publisher(frozenset([path.resolve()]))
+
+    report = FileReport(str(path))
+
+    def work() -> FileReport:
+        opened = open_path(path, settings.via)
+        audit_opened(str(path), opened, settings, into=report)
+        report.repair = FileRepair()
+        target = make_target(path, opened, output, in_place, inside)
+        fix_opened(report, opened, target, settings, publisher)
+        return report
+
+    return _guarded(path, work, report)
+
+
+def output_suffix(path: Path, via: str = AUTO) -> str:
+    """The suffix that a repaired file gets: what Blender imports is saved as .blend."""
+    return ".blend" if how(path, via) == BLENDER else path.suffix
+
+
+def audit_action(action: Any, settings: Settings = DEFAULT) -> list[Finding]:
+    """Audit every slot of a Blender action."""
+    from .blender import read
+
+    return [f for item in read.read_action(action) for f in audit_clip(item.clip, settings.rules, settings.limits)]
+
+
+def audit_object(obj: Any, settings: Settings = DEFAULT) -> list[Finding]:
+    """Audit every action that a Blender object plays."""
+    from .blender import read
+
+    return [f for item in read.read_object(obj) for f in audit_clip(item.clip, settings.rules, settings.limits)]
+
+
+def fix_action(action: Any, settings: Settings = DEFAULT) -> list[Repair]:
+    """Repair every slot of a Blender action where it is. Undo is the caller's (an operator with UNDO)."""
+    from .blender import read
+
+    return _fix_in_scene(read.read_action(action), settings)
+
+
+def fix_object(obj: Any, settings: Settings = DEFAULT) -> list[Repair]:
+    """Repair every action that a Blender object plays, where it is; other users of them change too."""
+    from .blender import read
+
+    return _fix_in_scene(read.read_object(obj), settings)
+
+
+def _fix_in_scene(items: Sequence[Any], settings: Settings) -> list[Repair]:
+    from .blender import write
+
+    repairs = []
+    for item in items:
+        repair = repair_clip(item.clip, settings.rules, settings.limits, unsafe=settings.unsafe)
+        if repair.clip is not item.clip:
+            write.write_clip(item, repair.clip)
+        repairs.append(repair)
+    return repairs
+
+
+def _guarded(path: Path, work: Callable[[], FileReport], report: FileReport | None = None) -> FileReport:
+    """Run the work on one file; whatever goes wrong with it is its row, not the end of the run."""
+    report = report or FileReport(str(path))
+    try:
+        return work()
+    except InputError as error:
+        # The row says which file it is.
+        report.reason = str(error).removeprefix(f"{path}: ").replace(str(path.absolute()), path.name)
+    except OSError as error:
+        report.reason = f"{error.strerror or error}" + (f": {error.filename}" if error.filename else "")
+    except Exception as error:
+        log.debug("internal error in %s", path, exc_info=True)
+        report.reason = (
+            f"internal error: {type(error).__name__}: {error}; please report it (--verbose shows where it happened)"
+        )
+    report.status = "failed"
+    report.repair = report.after = None  # nothing was written, so nothing was repaired
+    return report

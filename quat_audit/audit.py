@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Clips and rules in, findings out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from .clip import Clip
+from .finding import SEVERITIES, ClipRow, Finding
+from .rules import RULES, Limits, Rule
+
+Overrides = Mapping[str, Limits]
+
+
+def audit_clip(clip: Clip, rules: Sequence[Rule] = RULES, limits: Overrides | None = None) -> list[Finding]:
+    """All findings of some rules on one clip: worst first, then by code and place.
+
+    `limits` overrides a rule's defaults: code → name → value.
+    """
+    found = [finding for rule in rules for finding in find(rule, clip, limits)]
+    return sorted(found, key=lambda f: (-SEVERITIES.index(f.severity), f.code, f.bone, f.data_path, f.subject))
+
+
+def find(rule: Rule, clip: Clip, limits: Overrides | None) -> list[Finding]:
+    """One rule's findings, without those on tracks that it cannot judge (see `not_evaluated`)."""
+    found = rule.find(clip, rule_limits(rule, limits))
+    if rule.keys_only or not any(clip.curves.unevaluable):
+        return found
+    return [finding for finding in found if not _why_unjudged(clip, finding.subject)]
+
+
+def rule_limits(rule: Rule, overrides: Overrides | None) -> Limits:
+    """A rule's limits with overrides; an unknown name is an error (ValueError)."""
+    own = dict((overrides or {}).get(rule.code, {}))
+    unknown = sorted(set(own) - set(rule.limits))
+    if unknown:
+        raise ValueError(f"{rule.code} has no limit {unknown[0]!r}; it has: {', '.join(rule.limits) or 'none'}")
+    return {**rule.limits, **own}
+
+
+def _why_unjudged(clip: Clip, track: int) -> str:
+    curves = clip.tracks.curves[track]
+    return next((clip.curves.unevaluable[c] for c in curves if c >= 0 and clip.curves.unevaluable[c]), "")
+
+
+def not_evaluated(clip: Clip) -> list[tuple[str, str]]:
+    """(what, why) for everything in a clip that could not be judged: not evaluated is not passed."""
+    rows = list(clip.not_evaluated)
+    if any(clip.curves.unevaluable):
+        for track, path in enumerate(clip.tracks.data_path):
+            why = _why_unjudged(clip, track)
+            if why:
+                rows.append((f"{clip.action}: {path}", f"what plays between the keys is not measured: {why}"))
+    return rows
+
+
+def clip_row(clip: Clip) -> ClipRow:
+    """A clip's line in the report."""
+    return ClipRow(
+        action=clip.action,
+        slot=clip.slot,
+        owner=clip.owner,
+        frame_range=clip.frame_range,
+        frame_rate=clip.frame_rate,
+        tracks=len(clip.tracks),
+        keys=len(clip.curves.co),
+    )

@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Every difference between Blender versions, one function each, with the release that made it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import bpy
+
+# 4.4 "Slotted Actions" (release notes 4.4, Animation & Rigging): layers, strips, slots and channelbags.
+# Asked of the RNA, because hasattr() on a bpy type is False for properties either way.
+LAYERED = "layers" in bpy.types.Action.bl_rna.properties
+
+
+@dataclass(frozen=True, eq=False)
+class CurveSet:
+    """The F-curves of one slot in one strip. Holds Blender pointers: never keep one across an undo or a file load.
+
+    Attributes:
+        slot: the slot's display name; "" for a legacy action.
+        handle: the slot's handle; 0 for a legacy action.
+        layer, strip: their numbers in the action; 0 for a legacy action.
+        label: what tells this set from others of the same slot; "" when it is the only one.
+        id_type: what the slot animates ("OBJECT", "MATERIAL", …); "" where it is not known.
+        owner: the Action (legacy) or the channelbag; None when the action has no curves at all.
+        fcurves: its collection, () when the action has no curves at all.
+    """
+
+    slot: str
+    handle: int
+    layer: int
+    strip: int
+    label: str
+    id_type: str
+    owner: Any
+    fcurves: Any
+
+
+def curve_sets(action: Any) -> Iterator[CurveSet]:
+    """Every slot in every layer and strip of an action, in stored order; at least one.
+
+    4.2, 4.3: `action.fcurves`. 4.4 on: layers → strips → channelbags (4.4 and 4.5 keep `action.fcurves` as a proxy
+    of the first slot, 5.0 removed it), so that the proxy is never asked.
+    """
+    if not LAYERED:
+        # No id_root: Blender warns on the console where it is not set.
+        yield CurveSet("", 0, 0, 0, "", "", action, action.fcurves)
+        return
+    slots = {slot.handle: slot for slot in action.slots}
+    filled = set()
+    several_layers = len(action.layers) > 1
+    for number, layer in enumerate(action.layers):
+        several_strips = len(layer.strips) > 1
+        for place, strip in enumerate(layer.strips):
+            label = " · ".join(
+                [f"layer {number + 1}"] * several_layers
+                + [f"strip {place + 1}"] * several_strips  # "" for the usual one
+            )
+            for bag in strip.channelbags:
+                slot = slots.get(bag.slot_handle)
+                if slot is None:
+                    # A channelbag whose slot is gone: nothing plays it, but it is in the file.
+                    yield CurveSet("", bag.slot_handle, number, place, label, "", bag, bag.fcurves)
+                    continue
+                filled.add(slot.handle)
+                # The same bag by way of a function: what is reached by properties carries its whole chain of parents
+                # along, which makes every foreach_get more than three times slower (measured on 4.5 and 5.3).
+                direct = strip.channelbag(slot)
+                yield CurveSet(
+                    slot.name_display, slot.handle, number, place, label, slot.target_id_type, direct, direct.fcurves
+                )
+    for slot in slots.values():
+        if slot.handle not in filled:
+            yield CurveSet(slot.name_display, slot.handle, 0, 0, "", slot.target_id_type, None, ())
+    if not slots and not filled:
+        yield CurveSet("", 0, 0, 0, "", "", None, ())
+
+
+def slot_handle(player: Any) -> int:
+    """The slot that an AnimData, an NLA strip or an Action constraint plays.
+
+    4.4: `action_slot_handle`, 0 means that nothing plays. Before: 0, the handle that `curve_sets` gives too.
+    """
+    return player.action_slot_handle if LAYERED else 0
+
+
+def stored_slot_handle(animation_data: Any) -> int:
+    """The slot put aside while an NLA strip is tweaked (4.4: `action_slot_handle_tweak_storage`)."""
+    return animation_data.action_slot_handle_tweak_storage if LAYERED else 0
+
+
+def plays_nothing(handle: int) -> bool:
+    """Whether a handle means "an action, but none of its slots" (4.4 on)."""
+    return LAYERED and handle == 0
+
+
+def new_fcurve(owner: Any, data_path: str, component: int, group: str) -> Any:
+    """Make an F-curve in a group ("": none).
+
+    4.2, 4.3: `fcurves.new(action_group=)`. 4.4, 4.5: channelbags have no such argument, the group is assigned.
+    5.0: `fcurves.new(group_name=)`.
+    """
+    if not LAYERED:
+        return owner.fcurves.new(data_path, index=component, action_group=group)
+    fcurve = owner.fcurves.new(data_path, index=component)
+    if group:
+        fcurve.group = owner.groups.get(group) or owner.groups.new(group)
+    return fcurve
+
+
+def embedded_ids(datablock: Any) -> Iterator[tuple[str, Any]]:
+    """Data that lives inside another ID and is animated by itself: (name, ID).
+
+    5.0 removed `scene.node_tree` (compositor trees became IDs of their own), so each is asked for.
+    """
+    tree = getattr(datablock, "node_tree", None)
+    if tree is not None and tree.is_embedded_data:
+        yield f"{datablock.name} (nodes)", tree
+
+
+def enable_importer(module: str) -> None:
+    """Enable one of Blender's own import add-ons for this session; no error when it is missing."""
+    import addon_utils  # ships with Blender, importable once bpy is
+
+    if not addon_utils.check(module)[1]:
+        addon_utils.enable(module, default_set=False)
+
+
+def has_operator(category: str, name: str) -> bool:
+    """Whether an operator exists: `hasattr(bpy.ops.x, "y")` is True for every name."""
+    return name in dir(getattr(bpy.ops, category))

@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Open, import and save files headless. Scripts in them never run; what Blender prints goes to the log."""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any, TextIO
+
+import bpy
+
+from ..errors import InputError
+from . import compat
+
+log = logging.getLogger(__name__)
+
+_GZIP, _ZSTD, _BLENDER = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BLENDER"
+IMPORTED = (".fbx", ".glb", ".gltf", ".vrm", ".vrma", ".bvh")
+
+
+def open_blend(path: Path) -> None:
+    """Open a .blend file, scripts disabled.
+
+    Raises: InputError: it is missing, empty, no .blend, damaged, or saved by a newer Blender.
+    """
+    magic = _magic(path)
+    if not magic.startswith((_GZIP, _ZSTD, _BLENDER)):
+        raise InputError(f"{path}: not a Blender file (it starts with {magic[:8]!r}); check what it really is")
+    try:
+        with quiet():
+            bpy.ops.wm.open_mainfile(filepath=str(path.absolute()), load_ui=False, use_scripts=False)
+    except RuntimeError as error:
+        raise InputError(f"{path}: {_why_unreadable(str(error))}") from error
+    saved_by, here = tuple(bpy.data.version[:2]), bpy.app.version[:2]
+    if saved_by > here:
+        # Newer actions may arrive with their keys missing: an audit of that would pass what it never saw.
+        new_file()
+        raise InputError(
+            f"{path}: saved by Blender {saved_by[0]}.{saved_by[1]}, which {here[0]}.{here[1]} cannot read in full; "
+            f"run the audit with Blender {saved_by[0]}.{saved_by[1]} or newer"
+        )
+
+
+def _why_unreadable(error: str) -> str:
+    """What Blender's complaint about a file means that does begin like a .blend."""
+    again = "fetch the file again or open a backup (.blend1)"
+    if "not a blend file" in error:  # 5.0 made the header longer, which older versions do not know
+        return f"damaged, or saved by Blender 5.0 or newer; open it with the version that saved it, or {again}"
+    if any(sign in error for sign in ("Missing DNA", "not supported", "incomplete header")):
+        # The block that describes the data is the last but one in a file: what is cut short lacks it.
+        return f"cut short or damaged; {again}"
+    return f"cannot be read: {_reason(error)}; {again}"
+
+
+def import_file(path: Path) -> None:
+    """Import a .fbx, .glb, .gltf, .vrm, .vrma or .bvh into an empty file, with the importer that Blender ships.
+
+    Raises: InputError: it is missing, empty, of another kind, or the importer gave up.
+    """
+    suffix = path.suffix.lower()
+    magic = _magic(path)
+    if suffix not in IMPORTED:
+        raise InputError(
+            f"{path}: no importer for {suffix or 'a file without suffix'}; give one of {', '.join(IMPORTED)}"
+        )
+    if suffix == ".fbx" and not magic.startswith(b"Kaydara FBX Binary") and not _new_fbx():
+        raise InputError(f"{path}: an ASCII FBX, which this Blender cannot read; convert it to binary FBX 7.4 or newer")
+    new_file()
+    try:
+        with quiet() as said:
+            result = _importer(suffix)(filepath=str(path.absolute()))
+    except Exception as error:  # an importer written in Python may raise anything on a bad file
+        raise InputError(f"{path}: Blender's importer failed: {_reason(str(error))}") from error
+    if "FINISHED" not in result:
+        raise InputError(f"{path}: Blender's importer gave up: {_reason(said())}")
+
+
+def save_blend(path: Path, *, compress: bool) -> None:
+    """Save a copy of the open file; paths in it are kept right when it goes into another folder.
+
+    Raises: InputError: it cannot be written there.
+    """
+    try:
+        with quiet():
+            bpy.ops.wm.save_as_mainfile(
+                filepath=str(path.absolute()), copy=True, compress=compress, relative_remap=True, check_existing=False
+            )
+    except RuntimeError as error:
+        raise InputError(f"{path}: cannot be written: {_reason(str(error))}") from error
+
+
+def is_compressed(path: Path) -> bool:
+    """Whether a .blend file is compressed: zstd since 3.0, gzip before."""
+    return _magic(path).startswith((_GZIP, _ZSTD))
+
+
+def new_file() -> None:
+    """An empty file of factory settings."""
+    with quiet():
+        bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+
+
+@contextmanager
+def quiet() -> Iterator[Callable[[], str]]:
+    """Keep what Blender and its importers print out of the report; yields what gives the text so far.
+
+    By file descriptor, because C code writes past `sys.stdout`. The text goes to the log at the end.
+    """
+    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as sink:
+
+        def said() -> str:
+            _flush(sink)
+            sink.seek(0)
+            return sink.read()
+
+        _flush(sys.stdout, sys.stderr)
+        saved = [os.dup(number) for number in (1, 2)]
+        for number in (1, 2):
+            os.dup2(sink.fileno(), number)
+        try:
+            # Importers write by Python, to what may be no file at all (a test's, a notebook's).
+            with redirect_stdout(sink), redirect_stderr(sink):
+                yield said
+        finally:
+            text = said().strip()
+            for number, original in zip((1, 2), saved, strict=True):
+                os.dup2(original, number)
+                os.close(original)
+            if text:
+                log.debug("Blender: %s", text)
+
+
+def _flush(*streams: TextIO | None) -> None:
+    for stream in streams:
+        if stream is not None:  # as under pythonw
+            stream.flush()
+    # C keeps a buffer of its own, which would otherwise come out after stdout is put back.
+    ctypes.CDLL("ucrtbase" if os.name == "nt" else None).fflush(None)
+
+
+def _magic(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            magic = file.read(32)
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: no such file; check the path") from error
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read: {error.strerror}; check its permissions") from error
+    if not magic:
+        raise InputError(f"{path}: the file is empty (0 bytes); fetch it again")
+    return magic
+
+
+def _new_fbx() -> bool:
+    # 4.5 brought the importer in C++ (ufbx), which reads ASCII too.
+    return compat.has_operator("wm", "fbx_import")
+
+
+def _importer(suffix: str) -> Callable[..., Any]:
+    if suffix == ".bvh":
+        compat.enable_importer("io_anim_bvh")
+        return bpy.ops.import_anim.bvh
+    if suffix == ".fbx":
+        if _new_fbx():
+            return bpy.ops.wm.fbx_import
+        compat.enable_importer("io_scene_fbx")
+        return bpy.ops.import_scene.fbx
+    compat.enable_importer("io_scene_gltf2")
+    return bpy.ops.import_scene.gltf
+
+
+def _reason(text: str) -> str:
+    """The line that tells most: the last one of a traceback, without what Blender puts around it."""
+    lines = [line.strip() for line in text.splitlines()]
+    lines = [line for line in lines if line and not line.startswith("Location:")]
+    return lines[-1].removeprefix("Error: ") if lines else "it gives no reason"

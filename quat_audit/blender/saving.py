@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What has to be seen to before the open file is saved elsewhere."""
+
+from __future__ import annotations
+
+import bpy
+
+
+def has_relative_paths() -> bool:
+    """Whether the open file refers to others by paths relative to itself (so that a plain copy would lose them)."""
+    return any(path.startswith("//") for path in bpy.utils.blend_paths(absolute=False, packed=False, local=False))
+
+
+def keep_actions() -> None:
+    """Give every action without a user a fake one: Blender does not save data that nobody uses."""
+    for action in bpy.data.actions:
+        if action.library is None and action.users == 0:
+            action.use_fake_user = True

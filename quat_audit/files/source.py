@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What every file reader returns (Source), and what its patch returns (Patched)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..clip import Clip
+from ..finding import Refused
+
+
+@dataclass(frozen=True, eq=False)
+class Patched:
+    """A file with edits applied to its bytes.
+
+    Attributes:
+        outputs: relative file name → bytes, the main file first.
+        copies: relative names of files that the outputs refer to and that stay as they are.
+        refused: edits that could not be expressed in the file (``code`` is "" where nobody knows it).
+    """
+
+    outputs: dict[str, bytes]
+    refused: tuple[Refused, ...] = ()
+    copies: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A file that was read: its clips, what could not be read, and how to write edited clips back.
+
+    ``patch`` takes the edited clips in the order of ``clips``. ``not_evaluated`` are the (what, why) pairs of the file
+    itself; those of one clip stand in the clip.
+    """
+
+    path: Path
+    clips: tuple[Clip, ...]
+    not_evaluated: tuple[tuple[str, str], ...]
+    patch: Callable[[Sequence[Clip]], Patched]

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What an audit says: findings with their occurrences, per file, and the proof of a repair.
+
+Occurrences stay arrays until a report is printed, so that a hundred thousand of them cost no Python loop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .clip import Clip, Floats, Ints
+
+NOTE, WARNING, ERROR = "note", "warning", "error"
+SEVERITIES = (NOTE, WARNING, ERROR)  # rising
+NONE, UNSAFE, SAFE = "none", "unsafe", "safe"
+
+Strings = npt.NDArray[np.str_]
+
+
+def worst(severities: Sequence[str] | Strings) -> str:
+    """The highest of some severities."""
+    return max(severities, key=SEVERITIES.index)
+
+
+@dataclass(frozen=True, eq=False)
+class Occurrences:
+    """N places where one rule found its fault on one track.
+
+    Attributes:
+        frames: (N, 2) float, the two keys' frames; the same twice when it is a fault of one key.
+        kind: (N,) str, the class in the rule's own words ("visible", "latent", …).
+        severity: (N,) str.
+        fix: (N,) str, safe, unsafe or none.
+        measured: name → (N,) float; names carry their unit (``swept_deg``).
+        rows: (N,) int, addresses within the view the rule works on (internal, not reported).
+    """
+
+    frames: Floats
+    kind: Strings
+    severity: Strings
+    fix: Strings
+    measured: Mapping[str, Floats]
+    rows: Ints
+
+    def __len__(self) -> int:
+        return len(self.frames)
+
+
+@dataclass(frozen=True, eq=False)
+class Finding:
+    """One rule on one track (or one curve, one clip). `subject` is its number within the clip, -1: the clip."""
+
+    code: str
+    rule: str
+    severity: str
+    action: str
+    slot: str
+    owner: str
+    bone: str
+    data_path: str
+    message: str
+    fix: str
+    occurrences: Occurrences
+    subject: int = -1
+
+
+@dataclass(frozen=True)
+class Applied:
+    code: str
+    tracks: int
+    keys_changed: int
+
+
+@dataclass(frozen=True)
+class Refused:
+    code: str
+    data_path: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What a repair did to the motion, measured on the stored values."""
+
+    max_key_change_deg: float = 0.0
+    max_between_change_deg: float = 0.0
+    keys_added: int = 0
+    keys_removed: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Repair:
+    """A repaired clip, what was done, what was refused, and the proof."""
+
+    clip: Clip
+    applied: tuple[Applied, ...] = ()
+    refused: tuple[Refused, ...] = ()
+    proof: Proof = Proof()
+
+
+@dataclass(frozen=True)
+class ClipRow:
+    """One line about a clip in a report."""
+
+    action: str
+    slot: str
+    owner: str
+    frame_range: tuple[float, float] | None
+    frame_rate: float
+    tracks: int
+    keys: int
+
+
+@dataclass(eq=False)
+class FileReport:
+    """One input: audited, failed (with a reason) or skipped."""
+
+    path: str
+    status: str = "audited"
+    reason: str = ""
+    read_via: str = "bytes"
+    seconds: bool = False
+    clips: list[ClipRow] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    not_evaluated: list[tuple[str, str]] = field(default_factory=list)
+    repair: FileRepair | None = None
+    after: FileReport | None = None
+
+
+@dataclass(eq=False)
+class FileRepair:
+    """What `fix` did to one file."""
+
+    applied: list[Applied] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)
+    proof: Proof = Proof()
+    output: str | None = None
+    backup: str | None = None
+    remark: str = ""
+
+
+@dataclass(eq=False)
+class Report:
+    """All inputs of one run."""
+
+    files: list[FileReport] = field(default_factory=list)
+    blender: str | None = None
+
+    def as_sorted(self) -> Report:
+        """Files by path: the order of a report does not depend on the order of work."""
+        return Report(sorted(self.files, key=lambda f: f.path), self.blender)
+
+
+def summary(report: Report) -> dict[str, Any]:
+    """Counts over a report, as its `summary` member shows them."""
+    findings = [f for file in report.files for f in file.findings]
+    occurrences: dict[str, int] = {}
+    for finding in findings:
+        occurrences[finding.code] = occurrences.get(finding.code, 0) + len(finding.occurrences)
+    return {
+        "files": len(report.files),
+        "audited": sum(f.status == "audited" for f in report.files),
+        "failed": sum(f.status == "failed" for f in report.files),
+        "findings": {s: sum(f.severity == s for f in findings) for s in reversed(SEVERITIES)},
+        "occurrences": dict(sorted(occurrences.items())),
+    }

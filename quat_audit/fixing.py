@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Audit and repair one file that was opened: save beside the target, read it again, prove, then publish."""
+
+from __future__ import annotations
+
+import stat
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from .audit import Overrides, audit_clip, clip_row, not_evaluated
+from .clip import Clip
+from .errors import InputError
+from .finding import Applied, FileReport, Proof, Repair
+from .proof import prove
+from .publish import Publisher, Target, staging
+from .repair import repair_clip
+from .rules import RULES
+from .rules.rule import Rule
+from .sources import AUTO, Opened, Saved, open_path
+
+# A net below the proof of the repair itself (1e-4°): what is re-read from a written file may differ by the
+# file's own precision, never by this much.
+MOST_KEY_CHANGE_DEG = 1e-3
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to audit and repair.
+
+    Attributes:
+        rules: the rules to apply.
+        limits: limits that differ from the rules' own: code → name → value.
+        via: "auto", "bytes" or "blender" (see `sources.open_path`).
+        unsafe: repair also what may change a keyed pose.
+    """
+
+    rules: tuple[Rule, ...] = RULES
+    limits: Overrides | None = None
+    via: str = AUTO
+    unsafe: bool = False
+
+
+DEFAULT = Settings()
+
+
+def audit_opened(path: str, opened: Opened, settings: Settings, into: FileReport | None = None) -> FileReport:
+    report = into or FileReport(path)
+    report.read_via = opened.via
+    report.seconds = any(clip.seconds for clip in opened.clips)
+    unjudged = [item for clip in opened.clips for item in not_evaluated(clip)]
+    report.not_evaluated = list(dict.fromkeys([*opened.not_evaluated, *unjudged]))
+    for clip in opened.clips:
+        report.clips.append(clip_row(clip))
+        report.findings += audit_clip(clip, settings.rules, settings.limits)
+    return report
+
+
+def make_target(
+    path: Path, opened: Opened, output: str | Path | None, in_place: bool, inside: str | Path | None
+) -> Target:
+    if in_place:
+        final = path.resolve()  # a link stays, what it points to is replaced
+        if final.suffix.lower() != opened.suffix.lower():
+            final = final.with_suffix(opened.suffix)
+            if final.exists():
+                raise InputError(
+                    f"would be repaired into {final}, which exists: use --output-dir, or move that file away"
+                )
+        elif not final.stat().st_mode & stat.S_IWUSR:
+            raise InputError("the file is read-only: make it writable, or use --output-dir")
+        return Target(final, final.parent, backup=True)
+    if output is None:
+        final = path.resolve()
+        return Target(final.with_suffix(opened.suffix), final.parent, keep=False)
+    final = Path(output)
+    if final.suffix.lower() != opened.suffix.lower():
+        final = final.with_suffix(opened.suffix)
+    return Target(final, Path(inside) if inside is not None else final.parent)
+
+
+def fix_opened(report: FileReport, opened: Opened, target: Target, settings: Settings, publisher: Publisher) -> None:
+    assert report.repair is not None
+    repairs = [repair_clip(clip, settings.rules, settings.limits, unsafe=settings.unsafe) for clip in opened.clips]
+    edited = [repair.clip for repair in repairs]
+    changed = any(new is not old for new, old in zip(edited, opened.clips, strict=True))
+    report.repair.refused = [refused for repair in repairs for refused in repair.refused]
+    report.repair.applied = _merge_applied([a for repair in repairs for a in repair.applied])
+    if opened.suffix.lower() != Path(report.path).suffix.lower():
+        report.repair.remark = (
+            f"repaired into a {opened.suffix}: exporting a {Path(report.path).suffix} again would bake every key anew"
+        )
+    elif not changed and (target.backup or not target.keep):
+        # Nothing to write, so nothing to read again: the audit of the result is the audit of the file.
+        report.after = _copy_audit(report)
+        return
+    with staging(target, opened.names(), beside=opened.beside) as (folder, name):
+        saved = opened.save(folder, name, edited)
+        _note_refusals(report, saved, opened.clips, edited)
+        result = _read_again(folder / name, settings.via)
+        report.after = audit_opened(report.path, result, settings)
+        report.repair.proof = _prove_all(opened.clips, repairs, result.clips)
+        if not settings.unsafe and report.repair.proof.max_key_change_deg > MOST_KEY_CHANGE_DEG:
+            change = report.repair.proof.max_key_change_deg
+            raise InputError(f"refused: the repair would change a keyed pose by {change:.4f}°; nothing was written")
+        if target.keep:
+            backup = publisher.publish(target, saved.changed, saved.copies)
+            unchanged = target.backup and not backup and target.path.suffix == Path(report.path).suffix
+            report.repair.output = None if unchanged else str(target.path)
+            report.repair.backup = backup or None
+
+
+def _read_again(staged: Path, via: str) -> Opened:
+    try:
+        return open_path(staged, via)
+    except InputError as error:
+        why = str(error).removeprefix(f"{staged}: ")
+        raise InputError(f"refused: the repaired file could not be read again ({why}); nothing was written") from None
+
+
+def _note_refusals(report: FileReport, saved: Saved, before: Sequence[Clip], edited: Sequence[Clip]) -> None:
+    """Take what the file format could not express out of `applied` and into `refused`."""
+    assert report.repair is not None
+    if saved.remark:
+        report.repair.remark = " ".join(filter(None, (report.repair.remark, saved.remark)))
+    for refused in saved.refused:
+        applied = {a.code for a in report.repair.applied}
+        codes = sorted({f.code for f in report.findings if f.data_path == refused.data_path and f.code in applied})
+        code = refused.code or (codes[0] if codes else "")
+        report.repair.refused.append(replace(refused, code=code))
+        keys = _keys_changed(refused.data_path, before, edited)
+        report.repair.applied = [
+            replace(a, tracks=max(a.tracks - 1, 0), keys_changed=max(a.keys_changed - keys, 0)) if a.code == code else a
+            for a in report.repair.applied
+        ]
+    report.repair.applied = [a for a in report.repair.applied if a.tracks and a.keys_changed]
+
+
+def _keys_changed(data_path: str, before: Sequence[Clip], edited: Sequence[Clip]) -> int:
+    """Keys of one data path that the repair changed, in all clips."""
+    total = 0
+    for old, new in zip(before, edited, strict=True):
+        if new is old:
+            continue
+        times: set[float] = set()
+        for curve, path in enumerate(new.curves.data_path):
+            source = int(new.curves.source[curve])
+            if path != data_path or source < 0:
+                continue
+            ours, theirs = new.curves.co[new.curves.rows(curve)], old.curves.co[old.curves.rows(source)]
+            if len(ours) == len(theirs):
+                times |= set(ours[~np.all(ours == theirs, axis=1), 0].tolist())
+            else:
+                times |= set(ours[:, 0].tolist()) ^ set(theirs[:, 0].tolist())
+        total += len(times)
+    return total
+
+
+def _merge_applied(applied: Sequence[Applied]) -> list[Applied]:
+    """One line a code."""
+    tracks: Counter[str] = Counter()
+    keys: Counter[str] = Counter()
+    for a in applied:
+        tracks[a.code] += a.tracks
+        keys[a.code] += a.keys_changed
+    return [Applied(code, tracks[code], keys[code]) for code in sorted(tracks)]
+
+
+def _prove_all(before: Sequence[Clip], repairs: Sequence[Repair], after: Sequence[Clip]) -> Proof:
+    """The proof over all clips of a file, from what was read of the old file and of the written one.
+
+    Raises:
+        InputError: the written file does not hold the same clips.
+    """
+    # A BVH file's action is named after the file, so names count in scenes only.
+    names = [[(c.action, c.slot) if c.source == "blender" else ("", "") for c in clips] for clips in (before, after)]
+    if names[0] != names[1]:
+        lost = sorted({c.action for c in before} - {c.action for c in after}) or ["another order"]
+        raise InputError(f"refused: the written file does not hold the same actions ({', '.join(lost)})")
+    proofs = [prove(old, new) for old, new in zip(before, after, strict=True)]
+    # A file does not say which keys are new: that the repair knows, unless the writer refused to change keys.
+    kept = [len(r.clip.curves.co) == len(new.curves.co) for r, new in zip(repairs, after, strict=True)]
+    return Proof(
+        max_key_change_deg=max((p.max_key_change_deg for p in proofs), default=0.0),
+        max_between_change_deg=max((p.max_between_change_deg for p in proofs), default=0.0),
+        keys_added=sum(r.proof.keys_added for r, whole in zip(repairs, kept, strict=True) if whole),
+        keys_removed=sum(r.proof.keys_removed for r, whole in zip(repairs, kept, strict=True) if whole),
+    )
+
+
+def _copy_audit(report: FileReport) -> FileReport:
+    return replace(report, repair=None, after=None)

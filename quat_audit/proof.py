@@ -1,0 +1,281 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What an edit did to the motion, measured: at every valid key, between the keys, and on the path's length.
+
+Only tracks that differ are looked at, and only steps whose two ends did not change together: a run of keys
+that was negated, or shifted by whole turns, plays as before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .clip import CYCLE_REPEAT_OFFSET, EULER, QUATERNION, Bools, Clip, Curves, Floats, Ints
+from .finding import Proof
+from .keys import Keys, Steps, rotation_keys, rotation_steps
+from .measure import path_length, played_path, sample_blocks, to_rotation
+from .rotation.curve import evaluate
+from .rotation.quaternion import angle_between
+
+# An edit leaves a rotation as it was within this, or within what float32 costs where that is more.
+KEY_TOLERANCE_DEG = 1e-4
+# A path is not longer when it is not longer by more than sampling and rounding can be off.
+LENGTH_TOLERANCE_DEG = 1e-2
+SAMPLES = 8
+SAMPLE_STEP_RAD = np.radians(45.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Changes:
+    """For each of the T tracks of the clip before: changed?, degrees at keys, between keys, and of length.
+
+    `tolerance_deg` is what the storage of its values costs.
+    """
+
+    changed: Bools
+    key_deg: Floats
+    between_deg: Floats
+    longer_deg: Floats
+    tolerance_deg: Floats
+
+
+def prove(before: Clip, after: Clip) -> Proof:
+    """The proof that a repair reports."""
+    changes = compare(before, after)
+    kept = int(np.sum(after.curves.origin >= 0))
+    return Proof(
+        max_key_change_deg=float(changes.key_deg.max(initial=0.0)),
+        max_between_change_deg=float(changes.between_deg.max(initial=0.0)),
+        keys_added=int(np.sum(after.curves.origin < 0)),
+        keys_removed=max(0, int(np.sum(before.curves.origin >= 0)) - kept),
+    )
+
+
+def compare(before: Clip, after: Clip) -> Changes:
+    """Measure every rotation track of `before` against the same track of `after`.
+
+    A track that is gone, or keyed in another kind of rotation, was changed on purpose and is not measured.
+    Computed once a pair: a repair of one rule is proven when it is made, and reported afterwards.
+    """
+    known = after.cache.get("changes")
+    if known is None or known[0] is not before:
+        after.cache["changes"] = known = (before, _compare(before, after))
+    changes: Changes = known[1]
+    return changes
+
+
+def _compare(before: Clip, after: Clip) -> Changes:
+    count = len(before.tracks)
+    changes = Changes(
+        np.zeros(count, dtype=bool),
+        np.zeros(count),
+        np.zeros(count),
+        np.zeros(count),
+        np.full(count, KEY_TOLERANCE_DEG),
+    )
+    if after is before or after.curves is before.curves:
+        return changes
+    partner = _partners(before, after)
+    differs = curves_differ(before.curves, after.curves, before.tracks.curves, after.tracks.curves, partner)
+    changes.changed[:] = differs
+    for kind in (QUATERNION, EULER):
+        tracks = np.flatnonzero(differs & np.array([k == kind for k in before.tracks.kind], dtype=bool))
+        if len(tracks):
+            _compare_kind(before, after, kind, tracks, partner, changes)
+    return changes
+
+
+def _partners(before: Clip, after: Clip) -> Ints:
+    """(T,) the track of `after` with the same data path and kind (the n-th for the n-th), -1 without."""
+
+    def named(clip: Clip) -> dict[tuple[str, str, int], int]:
+        seen: dict[tuple[str, str], int] = {}
+        result = {}
+        for track, (path, kind) in enumerate(zip(clip.tracks.data_path, clip.tracks.kind, strict=True)):
+            number = seen.get((path, kind), 0)
+            seen[path, kind] = number + 1
+            result[path, kind, number] = track
+        return result
+
+    there = named(after)
+    return np.array([there.get(name, -1) for name in named(before)], dtype=np.int64)
+
+
+def curves_differ(a: Curves, b: Curves, tracks_a: Ints, tracks_b: Ints, partner: Ints) -> Bools:
+    """(T,) some key of the track's curves is not bit for bit the same, or curves came or went."""
+    result = np.zeros(len(partner), dtype=bool)
+    if np.array_equal(a.offsets, b.offsets) and np.array_equal(tracks_a, tracks_b[partner]):
+        changed = np.zeros(len(a) + 1, dtype=bool)
+        changed[np.searchsorted(a.offsets, np.flatnonzero(changed_keys(a, b)), side="right") - 1] = True
+        return np.asarray(changed[tracks_a].any(axis=1))
+    for track, other in enumerate(partner):
+        if other < 0:
+            continue
+        for x, y in zip(tracks_a[track], tracks_b[other], strict=True):
+            if x < 0 and y < 0:
+                continue
+            result[track] |= x < 0 or y < 0 or not _same_curve(a, int(x), b, int(y))
+    return result
+
+
+def _same_curve(a: Curves, x: int, b: Curves, y: int) -> bool:
+    left, right = a.rows(x), b.rows(y)
+    return all(
+        np.array_equal(p[left], q[right], equal_nan=True)
+        for p, q in ((a.co, b.co), (a.handle_left, b.handle_left), (a.handle_right, b.handle_right))
+    ) and np.array_equal(a.interpolation[left], b.interpolation[right])
+
+
+def _compare_kind(before: Clip, after: Clip, kind: str, tracks: Ints, partner: Ints, changes: Changes) -> None:
+    keys, steps = rotation_keys(before, kind), rotation_steps(before, kind)
+    after_keys = rotation_keys(after, kind)
+    chosen = np.zeros(len(before.tracks), dtype=bool)
+    chosen[tracks] = True
+    mine = chosen[keys.tracks][keys.member]
+    same_rows = (
+        np.array_equal(keys.key, after_keys.key)
+        and np.array_equal(before.curves.offsets, after.curves.offsets)
+        and np.array_equal(partner, np.arange(len(partner)))
+    )
+    rows = np.flatnonzero(mine & keys.valid)
+    which = np.flatnonzero(mine[steps.first] & (steps.gap_frames > 0))
+    if same_rows:
+        rows = rows[_rows_differ(keys.value, after_keys.value)[rows]]
+        touched = _touched(before.curves, after.curves, keys)
+        which = which[touched[steps.first[which]] | touched[steps.second[which]]]
+        which = which[~_ends_changed_together(before, after, keys, steps, which)]
+    members = keys.track_of(rows)
+    a = to_rotation(before, keys, keys.value[rows], rows)
+    if same_rows:
+        b = to_rotation(after, after_keys, after_keys.value[rows], rows)
+    else:
+        b = _rotations_at(after, kind, partner[members], keys.time[rows])
+    np.maximum.at(changes.key_deg, members, _angle_deg(a, b))
+    # Some ulps of float32: in the stored value, and in what is evaluated from it.
+    largest = np.ones(len(before.tracks))
+    for column in range(keys.value.shape[1]):
+        np.maximum.at(largest, members, np.abs(keys.value[rows, column]))
+    changes.tolerance_deg[tracks] = np.maximum(
+        KEY_TOLERANCE_DEG, np.degrees(8.0 * np.finfo(np.float32).eps * largest[tracks])
+    )
+    after_steps = _steps_of(after, kind, steps)
+    for block, samples in sample_blocks(keys, steps, which, SAMPLES, SAMPLE_STEP_RAD):
+        part = which[block]
+        now = played_path(before, keys, steps, part, samples)
+        if same_rows:
+            then = played_path(after, after_keys, after_steps, part, samples)
+        else:
+            fractions = np.linspace(0.0, 1.0, samples + 1)
+            time = keys.time[steps.first[part], None] + fractions * steps.gap_frames[part, None]
+            owner = np.repeat(partner[keys.track_of(steps.first[part])], samples + 1)
+            then = _rotations_at(after, kind, owner, time.ravel()).reshape(len(part), samples + 1, 4)
+        at = keys.track_of(steps.first[part])
+        np.maximum.at(changes.between_deg, at, _angle_deg(now, then).max(axis=1))
+        # Where nothing could be played before (NaN), there is no length to compare with.
+        broken = np.isnan(now).any(axis=(1, 2))
+        longer = np.degrees(path_length(then) - path_length(now))
+        np.maximum.at(changes.longer_deg, at, np.where(broken, 0.0, longer))
+    _compare_cycles(before, after, keys, np.flatnonzero(mine & keys.valid), partner, changes)
+
+
+def _rows_differ(a: Floats, b: Floats) -> Bools:
+    """(N,) some column differs; one column at a time, which is what NumPy is fast at."""
+    result = np.zeros(len(a), dtype=bool)
+    for column in range(a.shape[1]):
+        result |= a[:, column] != b[:, column]
+    return result
+
+
+def _touched(a: Curves, b: Curves, keys: Keys) -> Bools:
+    """(N,) some key of the row has another value, handle or interpolation; rows without a key everywhere count."""
+    key = changed_keys(a, b)
+    result = np.zeros(len(keys.time), dtype=bool)
+    for column in range(keys.key.shape[1]):
+        row = keys.key[:, column]
+        result |= np.where(row >= 0, key[row], True) if key.any() else False
+    return result
+
+
+def changed_keys(a: Curves, b: Curves) -> Bools:
+    """(K,) keys that are not bit for bit the same (NaN equals NaN); the curves have the same keys."""
+    key = a.interpolation != b.interpolation
+    for x, y in ((a.co, b.co), (a.handle_left, b.handle_left), (a.handle_right, b.handle_right)):
+        if x is not y:
+            for column in (0, 1):
+                p, q = x[:, column], y[:, column]
+                key |= (p != q) & ~(np.isnan(p) & np.isnan(q))
+    return np.asarray(key)
+
+
+def _steps_of(after: Clip, kind: str, steps: Steps) -> Steps:
+    """The same steps with the interpolation that the edited clip plays."""
+    now = rotation_steps(after, kind)
+    if len(now.first) == len(steps.first) and np.array_equal(now.first, steps.first):
+        return now
+    return steps
+
+
+def _angle_deg(a: Floats, b: Floats) -> Floats:
+    """Degrees between unit quaternions; 0 where both or the first are undefined."""
+    with np.errstate(invalid="ignore"):
+        angle = np.degrees(angle_between(a, b))
+    undefined = np.isnan(a).any(axis=-1)
+    return np.where(undefined, 0.0, np.where(np.isnan(angle), 180.0, angle))
+
+
+def _ends_changed_together(before: Clip, after: Clip, keys: Keys, steps: Steps, which: Ints) -> Bools:
+    """(P,) what plays on the step is the same rotation by construction: nothing changed at either end, or both
+    ends were negated, or shifted by the same whole turns, with their handles."""
+    if not np.array_equal(before.curves.interpolation, after.curves.interpolation):
+        return np.zeros(len(which), dtype=bool)
+    first, second = keys.key[steps.first[which]], keys.key[steps.second[which]]
+    whole = np.all((first >= 0) & (second >= 0), axis=1)
+    ends = ("co", first), ("handle_right", first), ("handle_left", second), ("co", second)
+    old = [getattr(before.curves, name)[:, 1].take(key).astype(np.float64) for name, key in ends]
+    new = [getattr(after.curves, name)[:, 1].take(key).astype(np.float64) for name, key in ends]
+    if keys.kind == QUATERNION:
+        kept = np.all([x == y for x, y in zip(old, new, strict=True)], axis=(0, 2))
+        negated = np.all([x == -y for x, y in zip(old, new, strict=True)], axis=(0, 2))
+        return np.asarray(whole & (kept | negated))
+    # Whole turns added to all four, or the equivalent triple taken for all four: differences stay or mirror.
+    size = np.maximum(1.0, np.abs(new[0]).max(initial=0.0))
+    close = 4.0 * np.finfo(np.float32).eps * size
+    shift = new[0] - old[0]
+    moved = np.all([np.abs(y - x - shift) <= close for x, y in zip(old, new, strict=True)], axis=0)
+    mirror = new[0] + old[0]
+    mirrored = np.all([np.abs(y + x - mirror) <= close for x, y in zip(old, new, strict=True)], axis=0)
+    half_turns = np.abs(shift - np.pi * np.round(shift / np.pi)) <= close
+    return np.asarray(whole & np.all((moved & half_turns) | mirrored, axis=1))
+
+
+def _rotations_at(clip: Clip, kind: str, tracks: Ints, time: Floats) -> Floats:
+    """Unit quaternions (P, 4) that the curves of `tracks` (P,) give at times (P,), component by component."""
+    keys = rotation_keys(clip, kind)
+    n = keys.value.shape[1]
+    curves = clip.tracks.curves[tracks, :n]
+    value = clip.tracks.pose[tracks, :n].copy()
+    at, part = np.nonzero(curves >= 0)
+    value[at, part] = evaluate(clip.curves, curves[at, part], time[at])
+    row = np.full(len(clip.tracks), 0, dtype=np.int64)
+    row[keys.tracks] = keys.offsets[:-1]
+    return to_rotation(clip, keys, value, row[tracks])
+
+
+def _compare_cycles(before: Clip, after: Clip, keys: Keys, rows: Ints, partner: Ints, changes: Changes) -> None:
+    """Keys show again in every cycle: with REPEAT_OFFSET a changed sign changes what is added up."""
+    offset = np.array(
+        [c is not None and CYCLE_REPEAT_OFFSET in (c.mode_before, c.mode_after) for c in before.curves.cycles] + [False]
+    )
+    cyclic = offset[before.tracks.curves].any(axis=1)
+    rows = rows[cyclic[keys.track_of(rows)]]
+    if not len(rows):
+        return
+    member = keys.member[rows]
+    span = keys.time[keys.offsets[member + 1] - 1] - keys.time[keys.offsets[member]]
+    tracks = keys.track_of(rows)
+    for direction in (-1.0, 1.0):
+        time = keys.time[rows] + direction * span
+        a = _rotations_at(before, keys.kind, tracks, time)
+        b = _rotations_at(after, keys.kind, partner[tracks], time)
+        np.maximum.at(changes.key_deg, tracks, _angle_deg(a, b))

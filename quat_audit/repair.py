@@ -1,0 +1,145 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Repair a clip: apply the rules' fixes, prove each, refuse what would change a keyed rotation."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .audit import Overrides, find, rule_limits
+from .clip import Clip, Curves
+from .finding import NONE, SAFE, Applied, Finding, Refused, Repair
+from .proof import LENGTH_TOLERANCE_DEG, changed_keys, compare, prove
+from .rules import RULES, Rule
+
+# A fix can uncover another rule's fault (a completed component makes a key of wrong length), which a later
+# stage of the same pass repairs; a second pass is for what comes back to an earlier stage.
+MAX_PASSES = 4
+
+
+def repair_clip(
+    clip: Clip, rules: Sequence[Rule] = RULES, limits: Overrides | None = None, *, unsafe: bool = False
+) -> Repair:
+    """Repair what the rules find. Safe fixes first; then, when asked for, the unsafe ones.
+
+    A safe fix that would change a rotation at a valid key, or lengthen a path, is refused for that track and
+    says so; so is anything on curves that must not be written.
+    """
+    current = clip
+    applied: dict[str, tuple[set[str], int]] = {}
+    refused: dict[tuple[str, str], str] = {}
+    ordered = sorted((rule for rule in rules if rule.fix is not None), key=lambda r: (r.stage, r.code))
+    for allow_unsafe in (False, True) if unsafe else (False,):
+        for _ in range(MAX_PASSES):
+            start = current
+            for rule in ordered:
+                edited = _apply(rule, current, limits, allow_unsafe, refused)
+                if edited is not current:
+                    _count(applied, rule.code, current, edited)
+                    current = edited
+            if current is start:
+                break
+    return Repair(
+        clip=current,
+        applied=tuple(Applied(code, len(paths), keys) for code, (paths, keys) in sorted(applied.items())),
+        refused=tuple(Refused(code, path, why) for (code, path), why in sorted(refused.items())),
+        proof=prove(clip, current),
+    )
+
+
+def _apply(rule: Rule, clip: Clip, limits: Overrides | None, unsafe: bool, refused: dict[tuple[str, str], str]) -> Clip:
+    """One rule's fix on one clip, without the tracks for which it is refused."""
+    assert rule.fix is not None
+    own = rule_limits(rule, limits)
+    findings: list[Finding] = []
+    for finding in find(rule, clip, limits):
+        if finding.fix == NONE or (finding.fix != SAFE and not unsafe):
+            continue
+        why = _why_locked(clip, finding)
+        if why:
+            refused[rule.code, finding.data_path] = why
+        else:
+            findings.append(finding)
+    while findings:
+        edited = rule.fix(clip, findings, own, unsafe)
+        if edited is clip:
+            # Found, called repairable, and nothing done: say so instead of being silent.
+            for finding in findings:
+                refused.setdefault((rule.code, finding.data_path), "its components are not keyed together")
+            return clip
+        if unsafe:
+            return edited
+        bad = _unproven(clip, edited)
+        if not bad:
+            return edited
+        for path, why in bad.items():
+            refused[rule.code, path] = why
+        fewer = [f for f in findings if f.data_path not in bad]
+        if len(fewer) == len(findings):  # the fix touched a track that no finding names
+            return clip
+        findings = fewer
+    return clip
+
+
+def _why_locked(clip: Clip, finding: Finding) -> str:
+    for curve, path in enumerate(clip.curves.data_path):
+        if path == finding.data_path and clip.curves.read_only[curve]:
+            return clip.curves.read_only[curve]
+    return ""
+
+
+def _unproven(before: Clip, after: Clip) -> dict[str, str]:
+    """Data path → why, for every track on which a safe fix would break its promise."""
+    changes = compare(before, after)
+    bad: dict[str, str] = {}
+    for track in np.flatnonzero(changes.key_deg > changes.tolerance_deg):
+        bad[before.tracks.data_path[track]] = (
+            f"a keyed rotation would change by {changes.key_deg[track]:.4f}°, so nothing was done"
+        )
+    for track in np.flatnonzero(changes.longer_deg > LENGTH_TOLERANCE_DEG):
+        bad.setdefault(
+            before.tracks.data_path[track],
+            f"the path between keys would get {changes.longer_deg[track]:.2f}° longer, so nothing was done",
+        )
+    return bad
+
+
+def _count(applied: dict[str, tuple[set[str], int]], code: str, before: Clip, after: Clip) -> None:
+    """Add the data paths and keys that an edit changed; the components of one key count once."""
+    by_path: dict[str, int] = {}
+    for path, count in _changes_by_curve(before.curves, after.curves):
+        by_path[path] = max(by_path.get(path, 0), count)
+    if after.tracks.modes != before.tracks.modes:
+        for path, was, now in zip(before.tracks.data_path, before.tracks.modes, after.tracks.modes, strict=False):
+            if was != now:
+                by_path[path] = max(by_path.get(path, 0), 1)
+    paths, keys = applied.get(code, (set(), 0))
+    touched = {path for path, count in by_path.items() if count}
+    applied[code] = (paths | touched, keys + sum(by_path.values()))
+
+
+def _changes_by_curve(a: Curves, b: Curves) -> list[tuple[str, int]]:
+    """(data path, keys changed, added or removed) of every curve that either has."""
+    if np.array_equal(a.offsets, b.offsets) and np.array_equal(a.source, b.source):
+        changed = np.bincount(b.curve_of_key()[changed_keys(a, b)], minlength=len(b))
+        return [(path, int(count)) for path, count in zip(b.data_path, changed, strict=True)]
+    result = []
+    number = {int(source): curve for curve, source in enumerate(a.source) if source >= 0}
+    for curve, path in enumerate(b.data_path):
+        old = number.pop(int(b.source[curve]), -1)
+        result.append((path, int(b.counts[curve]) if old < 0 else _changed_in_curve(a, old, b, curve)))
+    return result + [(a.data_path[old], int(a.counts[old])) for old in number.values()]
+
+
+def _changed_in_curve(a: Curves, x: int, b: Curves, y: int) -> int:
+    """Keys of one curve that are new, gone, or kept with other values."""
+    old, new = a.rows(x), b.rows(y)
+    kept, here, there = np.intersect1d(a.origin[old], b.origin[new], return_indices=True)
+    kept, here, there = kept[kept >= 0], here[kept >= 0], there[kept >= 0]
+    off = np.zeros(len(kept), dtype=bool)
+    for p, q in ((a.co, b.co), (a.handle_left, b.handle_left), (a.handle_right, b.handle_right)):
+        x_rows, y_rows = p[old][here, 1], q[new][there, 1]
+        off |= (x_rows != y_rows) & ~(np.isnan(x_rows) & np.isnan(y_rows))
+    gone, added = int(a.counts[x]) - len(kept), int(b.counts[y]) - len(kept)
+    return int(off.sum()) + max(gone, added)

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The report as JSON, schema ``quat_audit.report/1`` (docs/report.schema.json).
+
+It never holds NaN or infinity (they become null: JSON has neither), its order does not depend on the
+order of work, and it is written whole or not at all.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+from ..finding import FileRepair, FileReport, Finding, Report, summary
+from ..version import NAME, version
+
+SCHEMA = "quat_audit.report/1"
+# Frames of a glTF file are seconds × 24: more digits than this are noise of the product.
+FRAME_DIGITS = 5
+
+
+def render(report: Report, *, colour: bool = False) -> str:
+    """The report as a JSON document, ending in a newline. `colour` means nothing here."""
+    # ASCII only: a name that is no valid Unicode, or a terminal that is not UTF-8, cannot break it.
+    return json.dumps(as_dict(report), indent=1, allow_nan=False) + "\n"
+
+
+def as_dict(report: Report) -> dict[str, Any]:
+    """The report as plain dicts, lists, strings and finite numbers."""
+    report = report.as_sorted()
+    return {
+        "schema": SCHEMA,
+        "tool": {"name": NAME, "version": version(), "blender": report.blender},
+        "files": [_file(f) for f in report.files],
+        "summary": summary(report),
+    }
+
+
+def _file(report: FileReport) -> dict[str, Any]:
+    row: dict[str, Any] = {"path": report.path, **_audit(report)}
+    if report.repair is not None:
+        row["repair"] = _repair(report.repair)
+    if report.after is not None:
+        row["after"] = _audit(report.after)
+    return row
+
+
+def _audit(report: FileReport) -> dict[str, Any]:
+    return {
+        "status": report.status,
+        "reason": report.reason,
+        "read_via": report.read_via,
+        "clips": [
+            {
+                "action": clip.action,
+                "slot": clip.slot,
+                "owner": clip.owner,
+                "frame_range": None if clip.frame_range is None else [_frame(f) for f in clip.frame_range],
+                "frame_rate": finite(clip.frame_rate),
+                "tracks": int(clip.tracks),
+                "keys": int(clip.keys),
+            }
+            for clip in report.clips
+        ],
+        "findings": [_finding(f) for f in sorted(report.findings, key=_place)],
+        "not_evaluated": [{"what": what, "why": why} for what, why in report.not_evaluated],
+    }
+
+
+def _place(finding: Finding) -> tuple[str, ...]:
+    return (finding.action, finding.slot, finding.owner, finding.bone, finding.data_path, finding.code)
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    o = finding.occurrences
+    measured = {name: values.tolist() for name, values in o.measured.items()}
+    return {
+        "code": finding.code,
+        "rule": finding.rule,
+        "severity": finding.severity,
+        "action": finding.action,
+        "slot": finding.slot,
+        "owner": finding.owner,
+        "bone": finding.bone,
+        "data_path": finding.data_path,
+        "message": finding.message,
+        "fix": finding.fix,
+        "occurrences": [
+            {
+                # A fault of one key has one frame, a fault between two keys has both.
+                "frames": [_frame(f) for f in (frames if frames[0] != frames[1] else frames[:1])],
+                "class": kind,
+                "severity": severity,
+                "fix": fix,
+                "measured": {name: finite(values[i]) for name, values in measured.items()},
+            }
+            for i, (frames, kind, severity, fix) in enumerate(
+                zip(o.frames.tolist(), o.kind.tolist(), o.severity.tolist(), o.fix.tolist(), strict=True)
+            )
+        ],
+    }
+
+
+def _repair(repair: FileRepair) -> dict[str, Any]:
+    row: dict[str, Any] = {
+        "applied": [
+            {"code": a.code, "tracks": int(a.tracks), "keys_changed": int(a.keys_changed)} for a in repair.applied
+        ],
+        "refused": [{"code": r.code, "data_path": r.data_path, "why": r.why} for r in repair.refused],
+        "proof": {
+            "max_key_change_deg": finite(repair.proof.max_key_change_deg),
+            "max_between_change_deg": finite(repair.proof.max_between_change_deg),
+            "keys_added": int(repair.proof.keys_added),
+            "keys_removed": int(repair.proof.keys_removed),
+        },
+        "output": repair.output,
+    }
+    if repair.backup:
+        row["backup"] = repair.backup
+    if repair.remark:
+        row["remark"] = repair.remark
+    return row
+
+
+def finite(value: float) -> float | int | None:
+    """A number that JSON can hold: None for NaN and infinity, an int where it is whole."""
+    value = float(value)
+    if not math.isfinite(value):
+        return None
+    return int(value) if value.is_integer() and abs(value) < 2**53 else value
+
+
+def _frame(value: float) -> float | int | None:
+    return finite(round(value, FRAME_DIGITS)) if math.isfinite(value) else None

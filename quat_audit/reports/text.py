@@ -1,0 +1,316 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The report for a person: by file, action and bone, the worst first."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from ..finding import ERROR, NOTE, SAFE, SEVERITIES, UNSAFE, WARNING, ClipRow, FileReport, Finding, Report, summary
+
+# What a person reads before giving up: the worst places of a finding, the worst findings of a clip.
+MOST_OCCURRENCES = 3
+MOST_FINDINGS = 12
+MOST_CLIPS = 12
+MOST_LISTED = 5
+ALL = "--format json lists all"
+
+_PLACE = re.compile(r"^.*?, (?:at |frames? )?[-\d.]+(?:→[-\d.]+)?(?: s)?: ")
+_COLOURS = {ERROR: "31", WARNING: "33", NOTE: "36", "good": "32", "bold": "1", "quiet": "2"}
+_FIX_WORDS = {SAFE: "safe fix", UNSAFE: "unsafe fix", "none": "no fix"}
+
+
+def render(report: Report, *, colour: bool = False) -> str:
+    """The report as text, ending in a newline.
+
+    Parameters:
+        colour: with terminal colours.
+    """
+    report = report.as_sorted()
+    paint = _Paint(colour)
+    lines: list[str] = []
+    for file in report.files:
+        lines += _file(file, paint)
+    if lines and lines[-1]:
+        lines.append("")
+    lines += _summary(report, paint)
+    return "\n".join(lines) + "\n"
+
+
+class _Paint:
+    """Wraps text in colours, or does not."""
+
+    def __init__(self, on: bool) -> None:
+        self.on = on
+
+    def __call__(self, text: str, what: str) -> str:
+        return f"\x1b[{_COLOURS[what]}m{text}\x1b[0m" if self.on else text
+
+
+def _file(file: FileReport, paint: _Paint) -> Iterator[str]:
+    if file.status != "audited":
+        yield f"{paint(file.path, 'bold')}  {paint(f'{file.status}: {file.reason}', ERROR)}"
+        return
+    keys, tracks = sum(c.keys for c in file.clips), sum(c.tracks for c in file.clips)
+    size = f"{_count(len(file.clips), 'action')}, {_count(tracks, 'track')}, {_count(keys, 'key')}"
+    if not file.findings and not file.not_evaluated and not (file.repair and file.repair.refused):
+        verdict = f"clean ({size})" if keys else "no animation"
+        remark = f"; {file.repair.remark}" if file.repair and file.repair.remark else ""
+        yield paint(f"{file.path}  {verdict}{_output_words(file)}{remark}", "quiet")
+        return
+    yield f"{paint(file.path, 'bold')}  {size}"
+    by_clip = _by_clip(file)
+    for clip, findings in by_clip[:MOST_CLIPS]:
+        yield f"  {clip}"
+        yield from _findings(file, findings, paint)
+    rest = [finding for _, findings in by_clip[MOST_CLIPS:] for finding in findings]
+    if rest:
+        actions = _count(len(by_clip) - MOST_CLIPS, "action")
+        yield "  " + paint(f"and {actions} more whose findings show less ({_codes(rest)}); {ALL}", "quiet")
+    yield from _listed("not evaluated", [f"{what}: {why}" for what, why in file.not_evaluated], paint)
+    yield from _repair(file, paint)
+    yield ""
+
+
+def _by_clip(file: FileReport) -> list[tuple[str, list[Finding]]]:
+    groups: dict[str, list[Finding]] = {}
+    for finding in file.findings:
+        groups.setdefault(_clip_words(finding), []).append(finding)
+    for findings in groups.values():
+        findings.sort(key=_badness)
+    return sorted(groups.items(), key=lambda item: (_badness(item[1][0]), item[0]))
+
+
+def _clip_words(finding: Finding) -> str:
+    words = finding.action or "(unnamed action)"
+    if finding.slot and finding.slot != finding.owner:
+        words += f" · slot {finding.slot}"
+    return words + (f" · {finding.owner}" if finding.owner else "")
+
+
+def _badness(finding: Finding) -> tuple[int, float, str, str, str]:
+    """Sorts the worst first; names decide between equals."""
+    score = _scores(finding)
+    return (
+        -SEVERITIES.index(finding.severity),
+        -float(score.max()) if len(score) else 0.0,
+        finding.bone,
+        finding.data_path,
+        finding.code,
+    )
+
+
+def _scores(finding: Finding) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """(N,) how much each occurrence shows, in degrees where the rule measured degrees."""
+    measured = finding.occurrences.measured
+    for name in ("excess_deg", "swept_deg", *(n for n in measured if n.endswith("_deg"))):
+        if name in measured:
+            return np.nan_to_num(np.asarray(measured[name], dtype=np.float64), nan=0.0, posinf=1e9, neginf=0.0)
+    return np.zeros(len(finding.occurrences))
+
+
+def _findings(file: FileReport, findings: Sequence[Finding], paint: _Paint) -> Iterator[str]:
+    width = min(32, max((_columns(_who(f)) for f in findings[:MOST_FINDINGS]), default=0))
+    for finding in findings[:MOST_FINDINGS]:
+        o = finding.occurrences
+        severities = np.array([SEVERITIES.index(s) for s in o.severity.tolist()])
+        order = np.lexsort((np.arange(len(o)), -_scores(finding), -severities))[:MOST_OCCURRENCES]
+        if len(o) > 1 and _all_at_once(finding):
+            order = order[:1]
+        who = _who(finding) + " " * (width - _columns(_who(finding)))
+        if not len(o):
+            yield f"    {who}  {finding.message}  {_tag(finding, finding.severity, finding.fix, paint)}"
+        for i in order.tolist():
+            says = f"{_where(file, finding, i)}: {_what(finding, i)}"
+            yield f"    {who}  {says}  {_tag(finding, str(o.severity[i]), str(o.fix[i]), paint)}"
+            who = " " * width
+        if len(o) > len(order) > 1:
+            yield f"    {'':<{width}}  {paint(f'and {len(o) - len(order):,} more', 'quiet')}"
+    rest = findings[MOST_FINDINGS:]
+    if rest:
+        more = f"and {len(rest):,} more that show less ({_codes(rest)}); {ALL}"
+        yield f"    {paint(more, 'quiet')}"
+
+
+def _codes(findings: Sequence[Finding]) -> str:
+    codes = Counter(finding.code for finding in findings)
+    return ", ".join(f"{code} × {number:,}" for code, number in sorted(codes.items()))
+
+
+def _who(finding: Finding) -> str:
+    return finding.bone or finding.data_path or finding.owner or "(the whole clip)"
+
+
+def _columns(text: str) -> int:
+    """How wide a terminal shows the text: CJK takes two columns."""
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else not unicodedata.combining(c) for c in text)
+
+
+def _tag(finding: Finding, severity: str, fix: str, paint: _Paint) -> str:
+    return paint(f"[{finding.code} {finding.rule}, {severity}, {_FIX_WORDS.get(fix, fix)}]", severity)
+
+
+def _where(file: FileReport, finding: Finding, i: int) -> str:
+    first, last = finding.occurrences.frames[i].tolist()
+    one = first == last or (math.isnan(first) and math.isnan(last))
+    words = f"frame {_number(first)}" if one else f"frames {_number(first)}→{_number(last)}"
+    rate = _frame_rate(file.clips, finding)
+    if file.seconds and rate:
+        words += f" ({first / rate:.3f} s)" if one else f" ({first / rate:.3f}→{last / rate:.3f} s)"
+    return words
+
+
+def _frame_rate(clips: Sequence[ClipRow], finding: Finding) -> float:
+    for clip in clips:
+        if (clip.action, clip.slot, clip.owner) == (finding.action, finding.slot, finding.owner):
+            return clip.frame_rate
+    return 0.0
+
+
+def _what(finding: Finding, i: int) -> str:
+    """What one occurrence is, with what was measured there."""
+    measured = {name: float(values[i]) for name, values in finding.occurrences.measured.items()}
+    kind = str(finding.occurrences.kind[i])
+    swept, shortest = measured.get("swept_deg", math.nan), measured.get("shortest_deg", math.nan)
+    excess = measured.get("excess_deg", swept - shortest)
+    if kind == "kept" and math.isfinite(swept):
+        return f"turns {swept:.1f}°, kept as it is"
+    if math.isfinite(swept) and math.isfinite(shortest) and excess >= 0.05:
+        return f"swings {swept:.1f}° where {shortest:.1f}° suffices" + _kind(kind, "visible")
+    if "by_components_deg" in measured and kind == "latent":
+        blended = measured["by_components_deg"]
+        return f"turns {shortest:.1f}°; where components are blended it swings {blended:.1f}°"
+    if math.isfinite(shortest) and "dot" in measured:
+        return f"turns {shortest:.1f}°" + _kind(kind, "visible")
+    if len(finding.occurrences) == 1 or _all_at_once(finding):
+        return _without_place(finding)
+    if math.isfinite(measured.get("norm", math.nan)):
+        off = measured.get("deviation_deg", 0.0)
+        timing = f", which puts the path between keys {off:.1f}° off" if off >= 0.05 else ""
+        return f"length {measured['norm']:.4g} instead of 1{timing}" + _kind(kind, "mistimed")
+    numbers = ", ".join(_measure(name, value) for name, value in measured.items() if math.isfinite(value))
+    return (kind.replace("-", " ") or finding.rule.replace("-", " ")) + (f" ({numbers})" if numbers else "")
+
+
+def _all_at_once(finding: Finding) -> bool:
+    """Whether the occurrences are many faults of one place (every curve of an orphan bone)."""
+    return bool(np.all(finding.occurrences.frames == finding.occurrences.frames[:1]))
+
+
+def _without_place(finding: Finding) -> str:
+    """The message without "bone, frames 1→2: " in front, which stands in the line already."""
+    return _PLACE.sub("", finding.message, count=1)
+
+
+def _kind(kind: str, usual: str) -> str:
+    return "" if kind in ("", usual) else f" ({kind})"
+
+
+def _measure(name: str, value: float) -> str:
+    if name.endswith("_deg"):
+        return f"{name[:-4].replace('_', ' ')} {value:.1f}°"
+    return f"{name.replace('_', ' ')} {value:.4g}"
+
+
+def _repair(file: FileReport, paint: _Paint) -> Iterator[str]:
+    repair = file.repair
+    if repair is None:
+        return
+    for applied in repair.applied:
+        on = f" on {_count(applied.tracks, 'track')}" if applied.tracks else ""
+        yield f"  repaired {applied.code}: {_count(applied.keys_changed, 'key')}{on}"
+    yield from _listed("refused", [f"{r.code} {r.data_path}: {r.why}".strip() for r in repair.refused], paint)
+    if repair.applied:
+        p = repair.proof
+        added = f"; {_count(p.keys_added, 'key')} added" if p.keys_added else ""
+        removed = f"; {_count(p.keys_removed, 'key')} removed" if p.keys_removed else ""
+        yield "  " + paint(
+            f"keyed poses changed by {p.max_key_change_deg:.3f}°; "
+            f"largest change between keys {p.max_between_change_deg:.1f}°{added}{removed}",
+            "good",
+        )
+    if file.after is not None:
+        yield f"  {_tally(file.findings)} → {_tally(file.after.findings)}{_output_words(file)}"
+        remaining = FileReport(file.path, seconds=file.seconds, clips=file.after.clips, findings=file.after.findings)
+        serious = [f for f in remaining.findings if f.severity != NOTE]
+        if serious:
+            yield "  still there:"
+            yield from _findings(remaining, sorted(serious, key=_badness)[:MOST_LISTED], paint)
+    if repair.remark:
+        yield f"  {repair.remark}"
+
+
+def _output_words(file: FileReport) -> str:
+    if file.repair is None or not file.repair.output:
+        return ""
+    backup = f" (the original is kept as {file.repair.backup})" if file.repair.backup else ""
+    return f"  ⇒ {file.repair.output}{backup}"
+
+
+def _tally(findings: Sequence[Finding]) -> str:
+    counts = [(s, sum(f.severity == s for f in findings)) for s in reversed(SEVERITIES)]
+    return ", ".join(_count(n, s) for s, n in counts if n) or "clean"
+
+
+def _listed(title: str, lines: Sequence[str], paint: _Paint) -> Iterator[str]:
+    for line in lines[:MOST_LISTED]:
+        yield f"  {title}: {line}"
+    if len(lines) > MOST_LISTED:
+        more = f"{title}: and {len(lines) - MOST_LISTED:,} more ({ALL})"
+        yield f"  {paint(more, 'quiet')}"
+
+
+def _summary(report: Report, paint: _Paint) -> Iterator[str]:
+    counts = summary(report)
+    for file in report.files:
+        if file.status != "audited":
+            yield paint(f"{file.status.upper()}  {file.path}: {file.reason}", ERROR)
+    skipped = sum(f.status == "skipped" for f in report.files)
+    parts = [f"{_count(counts['files'], 'file')}: {counts['audited']:,} audited"]
+    if counts["failed"]:
+        parts.append(paint(f"{counts['failed']:,} failed", ERROR))
+    if skipped:
+        parts.append(paint(f"{skipped:,} skipped", WARNING))
+    yield ", ".join(parts)
+    found = [paint(_count(n, s), s) for s, n in counts["findings"].items() if n]
+    yield ", ".join(found) if found else paint("nothing found", "good")
+    if counts["occurrences"]:
+        rules = {f.code: f.rule for file in report.files for f in file.findings}
+        width = max(len(rule) for rule in rules.values())
+        for code, number in counts["occurrences"].items():
+            yield f"  {code} {rules[code]:<{width}}  {number:>7,}"
+    unjudged = sum(len(f.not_evaluated) for f in report.files)
+    if unjudged:
+        yield f"{unjudged:,} not evaluated (that is not passed)"
+    yield from _outlook(report, paint)
+
+
+def _outlook(report: Report, paint: _Paint) -> Iterator[str]:
+    """What `fix` would do, or what it did."""
+    fixed = [f for f in report.files if f.after is not None]
+    if fixed:
+        before = [x for f in fixed for x in f.findings]
+        after = [x for f in fixed if f.after for x in f.after.findings]
+        written = sum(bool(f.repair and f.repair.output) for f in fixed)
+        how = f"{_count(written, 'file')} written" if written else "nothing written"
+        yield paint(f"fix: {_tally(before)} → {_tally(after)}; {how}", "good")
+        return
+    findings = [f for file in report.files for f in file.findings]
+    fixes = [set(f.occurrences.fix.tolist()) or {f.fix} for f in findings]
+    safe, unsafe = (sum(how in fix for fix in fixes) for how in (SAFE, UNSAFE))
+    if safe or unsafe:
+        words = f"{_count(safe, 'finding')} would be repaired by `fix`"
+        yield words + (f", {unsafe:,} need{'s' * (unsafe == 1)} --unsafe-fixes" if unsafe else "")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _number(value: float) -> str:
+    return f"{value:.3f}".rstrip("0").rstrip(".") if math.isfinite(value) else str(value)

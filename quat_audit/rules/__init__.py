@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The rules, one file each. RULES is explicit: a new rule is its file and one line here.
+
+A rule sees Clips only: it imports the clip, the views and edits of it, and the rotation maths, never Blender
+or a file format.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from .rule import Limits, Rule
+
+_MODULES = (
+    "qa101_non_finite_key",
+    "qa102_zero_length_quaternion",
+    "qa103_non_unit_quaternion",
+    "qa104_sign_flip",
+    "qa105_collapsing_interpolation",
+    "qa106_half_turn_step",
+    "qa201_euler_wraparound",
+    "qa203_full_turn",
+    "qa301_ignored_rotation_channel",
+    "qa302_missing_component",
+    "qa303_misaligned_components",
+    "qa304_duplicate_rotation_channels",
+    "qa305_orphan_channel",
+    "qa401_unordered_key_times",
+)
+
+RULES: tuple[Rule, ...] = tuple(import_module(f"{__name__}.{module}").RULE for module in _MODULES)
+
+__all__ = ["RULES", "Limits", "Rule"]

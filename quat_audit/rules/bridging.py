@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Bridge rows without a usable rotation from the nearest valid keys of their track (QA101, QA102)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..clip import EULER, Clip, Floats, Ints
+from ..edit import bridge_keys
+from ..keys import Keys
+from ..measure import to_rotation
+from ..rotation import euler
+from ..rotation.interpolation import slerp
+
+
+def valid_neighbours(keys: Keys, rows: Ints) -> tuple[Ints, Ints]:
+    """(P,) nearest valid row before and after each row within its track, -1 where there is none."""
+    numbers = np.arange(len(keys.time))
+    before = np.maximum.accumulate(np.where(keys.valid, numbers, -1))[rows]
+    after = np.minimum.accumulate(np.where(keys.valid, numbers, len(numbers))[::-1])[::-1][rows]
+    member = keys.member[rows]
+    before = np.where(before >= keys.offsets[member], before, -1)
+    after = np.where(after < keys.offsets[member + 1], after, -1)
+    return before, after
+
+
+def bridged_values(clip: Clip, keys: Keys, rows: Ints, time: Floats) -> Floats:
+    """(P, n) values for rows: slerp of the valid neighbours at `time`, one neighbour held, else the rest pose.
+
+    Euler angles keep their turns: where a channel moves by half a turn or more between the neighbours, the
+    line between them is taken, since a slerp would unwind it.
+    """
+    before, after = valid_neighbours(keys, rows)
+    only = np.where(before >= 0, before, after)
+    first, second = np.where(before >= 0, before, only), np.where(after >= 0, after, only)
+    n = keys.value.shape[1]
+    result = np.zeros((len(rows), n))
+    if keys.kind != EULER:
+        result[:, 0] = 1.0
+    found = np.flatnonzero(only >= 0)
+    first, second = first[found], second[found]
+    gap = keys.time[second] - keys.time[first]
+    part = np.divide(time[found] - keys.time[first], gap, out=np.zeros(len(found)), where=gap > 0)
+    part = np.clip(part, 0.0, 1.0)
+    a, b = keys.value[first], keys.value[second]
+    between = slerp(to_rotation(clip, keys, a, first), to_rotation(clip, keys, b, second), part)
+    if keys.kind == EULER:
+        line = a + part[:, None] * (b - a)
+        orders = [clip.tracks.order[t] for t in keys.track_of(first)]
+        near = np.array(
+            [euler.nearest(euler.from_quaternion(q, o), v, o) for q, o, v in zip(between, orders, line, strict=True)]
+        )
+        spins = np.abs(b - a).max(axis=1, initial=0.0) >= np.pi
+        between = np.where(spins[:, None], line, near.reshape(line.shape))
+    same = first == second
+    between[same] = a[same]  # held bit for bit
+    result[found] = between
+    return result
+
+
+def bridge_rows(clip: Clip, keys: Keys, rows: Ints, time: Floats) -> Clip:
+    """Set all components of aligned rows (only the unusable ones of others) to the bridged value, marked."""
+    value = bridged_values(clip, keys, rows, time)
+    key = keys.key[rows]
+    whole = keys.aligned[keys.member[rows]][:, None]
+    write = (key >= 0) & (whole | ~np.isfinite(clip.curves.co[key, 1]))
+    return bridge_keys(clip, key[write], np.broadcast_to(time[:, None], key.shape)[write], value[write])

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Which Euler steps take the long way, why, and what the nearest representation would be (QA201, QA203)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..clip import EULER, Bools, Clip, Floats, Ints
+from ..edit import map_keys
+from ..finding import Strings
+from ..keys import Keys, Steps, rotation_keys, rotation_steps
+from ..measure import Sweep, sweep
+from ..rotation.quaternion import hemisphere_signs
+from .rule import Limits
+
+TURN = 2.0 * np.pi
+# Radians below which two representations count as equally near (float32 at ten turns: 4e-6).
+EQUALLY_NEAR = 1e-5
+# "A whole number of turns about one axis": degrees of slack, some ulps of float32 at a few turns.
+WHOLE_TURN_DEG = 1e-3
+
+LIMITS = {
+    "visible_deg": 1.0,
+    "latent_gap_frames": 1.0,
+    # Two frames: what a bake or capture at half the rate leaves.
+    "dense_gap_frames": 2.0,
+    # Nothing turns by a quarter turn between two dense keys and comes back in the numbers by accident.
+    "dense_true_step_deg": 90.0,
+    # A sparse step that crosses the ends of the usual ranges with a small true step looks like a wrap.
+    "straddle_deg": 45.0,
+    "multiple_of_turn_deg": 1.0,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class LongSteps:
+    """P steps on which another representation is nearer and the way played is longer for it.
+
+    `which` are their numbers within the steps, `kind` is visible, latent, ambiguous-straddling or ambiguous.
+    """
+
+    which: Ints
+    kind: Strings
+    now: Sweep
+    nearest_deg: Floats
+
+
+def long_steps(clip: Clip, limits: Limits) -> LongSteps:
+    """Classify the Euler steps of a clip; computed once a clip and set of limits."""
+    name = f"long_steps:{sorted(limits.items())}"
+    if name not in clip.cache:
+        clip.cache[name] = _long_steps(clip, limits)
+    found: LongSteps = clip.cache[name]
+    return found
+
+
+def _long_steps(clip: Clip, limits: Limits) -> LongSteps:
+    keys, steps = rotation_keys(clip, EULER), rotation_steps(clip, EULER)
+    delta = keys.value[steps.second] - keys.value[steps.first]
+    which = np.flatnonzero(np.abs(delta).max(axis=1, initial=0.0) > np.pi / 2) if len(delta) else np.zeros(0, np.int64)
+    which = which[~steps.constant[which] & (steps.gap_frames[which] > 0)]
+    if len(which):
+        toggle, turns = _nearest(clip, keys, steps, which)
+        which = which[(toggle | np.any(turns != 0, axis=1)) & ~_whole_turns(delta[which])]
+    now = sweep(clip, keys, steps, which)
+    if not len(which):
+        return LongSteps(which, np.zeros(0, "<U24"), now, np.zeros(0))
+    # Measured on the clip with every candidate taken to its nearest representation.
+    nearest = nearest_representation(clip, keys, steps, which)
+    then = sweep(nearest, rotation_keys(nearest, EULER), steps, which)
+    longer = (now.swept_deg - then.swept_deg >= limits["visible_deg"]) & (now.excess_deg >= limits["visible_deg"])
+    which = which[longer]
+    now = Sweep(now.swept_deg[longer], now.shortest_deg[longer], now.excess_deg[longer])
+    gap = steps.gap_frames[which]
+    dense = (gap <= limits["dense_gap_frames"] * (1 + 1e-4)) & (now.shortest_deg < limits["dense_true_step_deg"])
+    continuous = _continuous_the_short_way(clip, keys, steps, which)
+    wrap = np.where(gap > limits["latent_gap_frames"] * (1 + 1e-4), "visible", "latent")
+    straddling = _straddles(clip, keys, steps, which, now.shortest_deg, limits)
+    kind = np.select([dense | continuous, straddling], [wrap, "ambiguous-straddling"], default="ambiguous")
+    return LongSteps(which, kind, now, then.swept_deg[longer])
+
+
+def _axes(clip: Clip, keys: Keys, rows: Ints) -> Ints:
+    """(P, 3) axis numbers in the order that each row's angles are applied in."""
+    table = np.array([["XYZ".index(a) for a in order] for order in clip.tracks.order]).reshape(-1, 3)
+    return table[keys.track_of(rows)]
+
+
+def _turns_to_near(delta: Floats) -> Floats:
+    """Whole turns to add so that the difference is within ±180°; exactly ±180° is left as it is."""
+    size = np.abs(delta) / TURN
+    return np.asarray(-np.sign(delta) * np.maximum(np.ceil(size - 0.5 - EQUALLY_NEAR), 0.0))
+
+
+def _equivalent(value: Floats, axes: Ints) -> Floats:
+    """The other triple of the same rotation: first + 180°, 180° − middle, last + 180°."""
+    result = value + np.pi
+    middle = axes[:, 1:2]
+    np.put_along_axis(result, middle, np.pi - np.take_along_axis(value, middle, axis=1), axis=1)
+    return result
+
+
+def _nearest(clip: Clip, keys: Keys, steps: Steps, which: Ints) -> tuple[Bools, Floats]:
+    """(P,) take the equivalent triple?, (P, 3) whole turns to add to it: the nearest to the step's first key."""
+    first, second = steps.first[which], steps.second[which]
+    a, b = keys.value[first], keys.value[second]
+    plain = _turns_to_near(b - a)
+    other_b = _equivalent(b, _axes(clip, keys, second))
+    other = _turns_to_near(other_b - a)
+    plain_size = np.abs(b - a + TURN * plain).sum(axis=1)
+    other_size = np.abs(other_b - a + TURN * other).sum(axis=1)
+    # An absent channel cannot move: only whole turns of the channels that are there.
+    complete = np.all(clip.tracks.curves[keys.track_of(second), :3] >= 0, axis=1)
+    toggle = complete & (other_size < plain_size - EQUALLY_NEAR)
+    turns = np.where(toggle[:, None], other, plain)
+    absent = clip.tracks.curves[keys.track_of(second), :3] < 0
+    return toggle, np.where(absent, 0.0, turns)
+
+
+def _whole_turns(delta: Floats) -> Bools:
+    """(P,) the step is a whole number of turns about one axis and nothing else."""
+    slack = np.radians(WHOLE_TURN_DEG)
+    moving = np.abs(delta) > slack
+    off = np.abs(delta - TURN * np.round(delta / TURN))
+    return np.asarray((moving.sum(axis=1) == 1) & np.all(off <= slack, axis=1))
+
+
+def _continuous_the_short_way(clip: Clip, keys: Keys, steps: Steps, which: Ints) -> Bools:
+    """(P,) the angular velocity of the neighbouring steps says that the short way is meant.
+
+    A neighbour that holds says nothing: an intended spin starts and ends at rest. Every neighbour that
+    moves must be clearly nearer to the short way, and turn the same way; one must move.
+    """
+    toggle, turns = _nearest(clip, keys, steps, which)
+    first, second = steps.first[which], steps.second[which]
+    axes = _axes(clip, keys, second)
+    gap = steps.gap_frames[which, None]
+    b = keys.value[second]
+    near = np.where(toggle[:, None], _equivalent(b, axes), b) + TURN * turns
+    short, long = (near - keys.value[first]) / gap, (b - keys.value[first]) / gap
+    candidate = np.zeros(len(steps.first) + 2, dtype=bool)
+    candidate[which + 1] = True
+    says_yes, says_no = np.zeros(len(which), dtype=bool), np.zeros(len(which), dtype=bool)
+    for shift in (-1, 1):
+        beside = which + shift
+        inside = (beside >= 0) & (beside < len(steps.first)) & ~candidate[beside + 1]
+        beside = np.where(inside, beside, 0)
+        joined = steps.second[beside] == first if shift < 0 else steps.first[beside] == second
+        usable = inside & joined & (steps.gap_frames[beside] > 0)
+        with np.errstate(all="ignore"):
+            speed = (keys.value[steps.second[beside]] - keys.value[steps.first[beside]]) / steps.gap_frames[
+                beside, None
+            ]
+        mirrored = speed.copy()
+        if shift > 0:  # the run that follows is seen in its new representation
+            sign = np.ones_like(speed)
+            np.put_along_axis(sign, axes[:, 1:2], np.where(toggle, -1.0, 1.0)[:, None], axis=1)
+            mirrored = speed * sign
+        size = np.linalg.norm(mirrored, axis=1)
+        moves = usable & (size > 0.1 * np.linalg.norm(short, axis=1)) & (size > 1e-6)
+        nearer = np.linalg.norm(short - mirrored, axis=1) < 0.5 * np.linalg.norm(long - speed, axis=1)
+        agrees = np.einsum("ij,ij->i", short, mirrored) > 0
+        says_yes |= moves & nearer & agrees
+        says_no |= moves & ~(nearer & agrees)
+    return says_yes & ~says_no
+
+
+def _straddles(clip: Clip, keys: Keys, steps: Steps, which: Ints, shortest_deg: Floats, limits: Limits) -> Bools:
+    """(P,) values on both sides of ±180° or of 0°/360° with a small true step, as 350° → 10°."""
+    a, b = np.degrees(keys.value[steps.first[which]]), np.degrees(keys.value[steps.second[which]])
+    axis = np.abs(b - a).argmax(axis=1)[:, None] if len(which) else np.zeros((0, 1), np.int64)
+    pair = np.concatenate([np.take_along_axis(x, axis, axis=1) for x in (a, b)], axis=1)
+    low, high = pair.min(axis=1), pair.max(axis=1)
+    near = limits["straddle_deg"]
+    straddling = np.zeros(len(which), dtype=bool)
+    for below, above in ((-180.0, 180.0), (0.0, 360.0), (-360.0, 0.0)):
+        straddling |= (np.abs(low - below) <= near) & (np.abs(high - above) <= near)
+    off_turn = np.abs(pair - 360.0 * np.round(pair / 360.0)).min(axis=1) > limits["multiple_of_turn_deg"]
+    return np.asarray(straddling & off_turn & (shortest_deg < near))
+
+
+def nearest_representation(clip: Clip, keys: Keys, steps: Steps, which: Ints) -> Clip:
+    """At each of the steps take the representation nearest to the key before it, for the run that follows.
+
+    Only whole turns are added, and the equivalent triple is taken or left, so that every key's rotation stays;
+    handles move with their key. Steps that are not `movable_steps` are left.
+    """
+    which = which[movable_steps(clip, keys, steps, which)]
+    if not len(which):
+        return clip
+    toggle, _ = _nearest(clip, keys, steps, which)
+    count = len(keys.time)
+    flip, starts = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
+    flip[steps.second[which]] = toggle
+    starts[keys.offsets[:-1][np.diff(keys.offsets) > 0]] = True
+    taken = hemisphere_signs(flip, starts) < 0
+    rows = np.arange(count)
+    value = keys.value.copy()
+    value[taken] = _equivalent(value[taken], _axes(clip, keys, rows[taken]))
+    turns = np.zeros((count, 3))
+    present = clip.tracks.curves[keys.track_of(steps.second[which]), :3] >= 0
+    turns[steps.second[which]] = np.where(
+        present, _turns_to_near(value[steps.second[which]] - value[steps.first[which]]), 0.0
+    )
+    total = np.cumsum(turns, axis=0)
+    total -= total[keys.offsets[:-1][keys.member]] - turns[keys.offsets[:-1][keys.member]]
+    offset, factor = TURN * total, np.ones((count, 3))
+    middle = _axes(clip, keys, rows[taken])[:, 1:2]
+    offset[taken] += np.pi
+    factor_taken = factor[taken]
+    np.put_along_axis(factor_taken, middle, -1.0, axis=1)
+    factor[taken] = factor_taken
+    moved = ((offset != 0) | (factor != 1)) & (keys.key >= 0)
+    return map_keys(clip, keys.key[moved], factor[moved], offset[moved])
+
+
+def movable_steps(clip: Clip, keys: Keys, steps: Steps, which: Ints) -> Bools:
+    """(P,) the step's channels that have to move are keyed at both ends (an equivalent triple moves all)."""
+    toggle, turns = _nearest(clip, keys, steps, which)
+    keyed = (keys.key[steps.first[which]] >= 0) & (keys.key[steps.second[which]] >= 0)
+    whole_rows = np.ones(len(keys.tracks), dtype=bool)
+    whole_rows[keys.member[np.any(keys.key < 0, axis=1)]] = False
+    return np.asarray(np.all(keyed | (turns == 0), axis=1) & (~toggle | whole_rows[keys.member[steps.second[which]]]))

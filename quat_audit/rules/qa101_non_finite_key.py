@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A key holds NaN or infinity.
+
+## What it finds
+NaN or infinity in the value, the time or a handle of a key, on any animated channel of the clip, location and
+scale too. The message names the first bad frame.
+
+## Why it matters
+One NaN key poisons the whole open interval to both of its neighbours: in Blender the bone and all of its
+children vanish. Exporters write it or crash, engines show nothing or everything at the origin.
+
+## Grading
+error.
+
+## Fix
+Safe: a rotation is bridged by a slerp of the nearest valid keys at that time (with one valid side it is held).
+On other channels the key is removed. A bad handle is laid on the line to the neighbouring key. A key without
+a time takes it from the other components, or is removed. Repaired keys are marked (key type Generated).
+Unsafe: a rotation without any valid key becomes the rest rotation. NaN is never written.
+
+## Known limits
+Euler channels that turn by half a turn or more around the gap are bridged along the line between the keys, so
+that the turn is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..clip import EULER, QUATERNION, Bools, Clip, Floats, Ints, with_curves
+from ..edit import keep_curves, keep_keys, straighten_handles
+from ..finding import ERROR, SAFE, UNSAFE, Finding, Occurrences
+from ..keys import rotation_keys
+from .bridging import bridge_rows
+from .grouping import Faults, findings_by_path
+from .rule import STAGE_VALUES, Limits, Rule
+
+CODE, NAME = "QA101", "non-finite-key"
+
+
+def find(clip: Clip, limits: Limits) -> list[Finding]:
+    curves = clip.curves
+    if all(np.isfinite(points).all() for points in (curves.co, curves.handle_left, curves.handle_right)):
+        return []
+    co_bad, handle_bad = ~np.isfinite(curves.co), ~np.isfinite(curves.handle_left) | ~np.isfinite(curves.handle_right)
+    key = np.flatnonzero(co_bad.any(axis=1) | handle_bad.any(axis=1))
+    curve = np.searchsorted(curves.offsets, key, side="right") - 1
+    frame = _frames(clip, key)
+    # One occurrence for each frame of a data path: its components usually break together.
+    paths = {path: number for number, path in enumerate(dict.fromkeys(curves.data_path))}
+    path = np.array([paths[curves.data_path[c]] for c in curve])
+    order = np.lexsort((key, frame, path))
+    fresh = np.ones(len(order), dtype=bool)
+    fresh[1:] = (np.diff(path[order]) != 0) | (np.diff(frame[order]) != 0)
+    one = order[fresh]
+    hopeless = _hopeless_curves(clip)[curve] & co_bad[key].any(axis=1)
+    faults = Faults(
+        subject=curve[one],
+        frames=np.stack([frame[one]] * 2, axis=1),
+        kind=np.select([co_bad[key[one], 0], co_bad[key[one], 1]], ["time", "value"], default="handle"),
+        severity=np.full(len(one), ERROR),
+        fix=np.where(hopeless[one], UNSAFE, SAFE),
+        measured={"components": np.diff(np.append(np.flatnonzero(fresh), len(order))).astype(np.float64)},
+        rows=key[one],
+        weight=np.arange(len(one), 0.0, -1.0),  # the message names the first bad frame
+    )
+    return findings_by_path(clip, CODE, NAME, faults, _message)
+
+
+def _frames(clip: Clip, key: Ints) -> Floats:
+    """Frame of each key (P,); of one without a time, that of the key before it, or 0."""
+    curves = clip.curves
+    frame: Floats = curves.co[key, 0].astype(np.float64)
+    for at in np.flatnonzero(~np.isfinite(frame)):
+        curve = int(np.searchsorted(curves.offsets, key[at], side="right")) - 1
+        times = curves.co[curves.offsets[curve] : key[at], 0]
+        times = times[np.isfinite(times)]
+        frame[at] = times[-1] if len(times) else 0.0
+    return frame
+
+
+def _hopeless_curves(clip: Clip) -> Bools:
+    """(C,) the curve belongs to a rotation without any valid key."""
+    result = np.zeros(len(clip.curves), dtype=bool)
+    for kind in (QUATERNION, EULER):
+        keys = rotation_keys(clip, kind)
+        alive = np.zeros(len(keys.tracks), dtype=bool)
+        alive[keys.member[keys.valid]] = True
+        curves = clip.tracks.curves[keys.tracks[~alive]].ravel()
+        result[curves[curves >= 0]] = True
+    return result
+
+
+def _message(occurrences: Occurrences, worst: int) -> str:
+    kind = str(occurrences.kind[worst])
+    if kind == "handle":
+        return "a Bézier handle is not a finite number: nothing plays on that side of the key"
+    return f"the key's {kind} is not a finite number: nothing plays from the key before it to the key after it"
+
+
+def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Clip:
+    allowed = {f.data_path for f in findings if f.fix == SAFE or unsafe}
+    chosen = np.array([path in allowed for path in clip.curves.data_path], dtype=bool)
+    chosen &= unsafe | ~_hopeless_curves(clip)
+    if not chosen.any():
+        return clip
+    for kind in (QUATERNION, EULER):
+        clip = _fix_rotations(clip, kind, chosen)
+    clip = _straighten_bad_handles(clip, chosen)
+    return _remove_bad_keys(clip, chosen)
+
+
+def _fix_rotations(clip: Clip, kind: str, chosen: Bools) -> Clip:
+    """Give keys of rotations a time from their other components and a bridged value."""
+    keys = rotation_keys(clip, kind)
+    if not len(keys.time):
+        return clip
+    co, there = clip.curves.co, keys.key >= 0
+    tracks = clip.tracks.curves[keys.tracks]
+    mine = np.any((tracks >= 0) & chosen[tracks], axis=1)[keys.member]
+    time = np.where(there, co[keys.key, 0], np.nan).astype(np.float64)
+    no_time = there & ~np.isfinite(time)
+    no_value = there & ~np.isfinite(co[keys.key, 1])
+    timed = np.isfinite(time)
+    row_time = np.where(timed, time, 0.0).sum(axis=1) / np.maximum(timed.sum(axis=1), 1)
+    moved = no_time & mine[:, None] & timed.any(axis=1)[:, None]
+    if moved.any():
+        points = co.copy()
+        points[keys.key[moved], 0] = np.broadcast_to(row_time[:, None], moved.shape)[moved]
+        clip = with_curves(clip, replace(clip.curves, co=points))
+    rows = np.flatnonzero(mine & no_value.any(axis=1) & timed.any(axis=1))
+    return bridge_rows(clip, keys, rows, row_time[rows]) if len(rows) else clip
+
+
+def _straighten_bad_handles(clip: Clip, chosen: Bools) -> Clip:
+    curves = clip.curves
+    usable = chosen[curves.curve_of_key()] & np.isfinite(curves.co).all(axis=1)
+    left = usable & ~np.isfinite(curves.handle_left).all(axis=1)
+    right = usable & ~np.isfinite(curves.handle_right).all(axis=1)
+    key = np.flatnonzero(left | right)
+    return with_curves(clip, straighten_handles(curves, key, left[key], right[key])) if len(key) else clip
+
+
+def _remove_bad_keys(clip: Clip, chosen: Bools) -> Clip:
+    """What is still bad is not a rotation, or has no time: the key goes, and a curve that loses all of them."""
+    curves = clip.curves
+    drop = chosen[curves.curve_of_key()] & ~np.isfinite(curves.co).all(axis=1)
+    if not drop.any():
+        return clip
+    clip = keep_keys(clip, ~drop)
+    emptied = (clip.curves.counts == 0) & (curves.counts > 0)
+    return keep_curves(clip, ~emptied) if emptied.any() else clip
+
+
+RULE = Rule(CODE, NAME, "NaN or infinity in a key", __doc__, find, fix, STAGE_VALUES, keys_only=True)

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A quaternion key's length is not 1.
+
+## What it finds
+Keys with |norm − 1| > 1e-3. Only key values count: the pose that Blender evaluates between two keys is shorter
+than 1 by nature.
+
+## Why it matters
+Blender normalises, so the pose at the key is right. The timing around it is not: a long key pulls the bone
+towards itself, a short one lets go of it early. Engines that do not normalise scale or shear the bone.
+
+## Grading
+warning when the path between the keys deviates by 1° or more from the path of the normalised keys, else a note.
+In a glTF file: warning above 0.00769 (the limit of the glTF validator; the format forbids it), note below.
+
+## Fix
+Safe: the value and both handles are divided by the norm.
+
+## Known limits
+Keys whose components are absent or at different times are repaired after QA302 and QA303.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..clip import QUATERNION, Clip, Floats, Ints
+from ..edit import scale_keys
+from ..finding import NOTE, SAFE, WARNING, Finding, Occurrences
+from ..keys import Keys, rotation_keys, rotation_steps
+from ..measure import played_path
+from ..rotation.quaternion import angle_between
+from .grouping import Faults, findings_by_track, fixable_rows
+from .rule import STAGE_LENGTH, Limits, Rule
+
+CODE, NAME = "QA103", "non-unit-quaternion"
+
+LIMITS = {
+    # Below it is the noise of exporters: an 8-bit normalised component is off by up to 1/254.
+    "norm_tolerance": 1e-3,
+    "visible_deg": 1.0,
+    # glTF-Validator's tolerance: what 8-bit components can be off by altogether.
+    "gltf_tolerance": 0.00769,
+}
+PATH_SAMPLES = 16
+
+
+def find(clip: Clip, limits: Limits) -> list[Finding]:
+    keys = rotation_keys(clip, QUATERNION)
+    off = np.abs(keys.norm - 1.0)
+    rows = np.flatnonzero((off > limits["norm_tolerance"]) & keys.valid)
+    # A value that the curves or the stored pose give is no key: QA302 and QA303 complete those first.
+    rows = rows[np.all(keys.key[rows] >= 0, axis=1)]
+    if not len(rows):
+        return []
+    gltf = clip.source == "gltf"
+    deviation = np.zeros(len(rows)) if gltf else _deviation_deg(clip, keys, rows)
+    warn = off[rows] > limits["gltf_tolerance"] if gltf else deviation >= limits["visible_deg"]
+    faults = Faults(
+        subject=keys.track_of(rows),
+        frames=np.stack([keys.time[rows]] * 2, axis=1),
+        kind=np.where(warn, "forbidden" if gltf else "mistimed", "slight"),
+        severity=np.where(warn, WARNING, NOTE),
+        fix=np.full(len(rows), SAFE),
+        measured={"norm_error": off[rows], "deviation_deg": deviation, "norm": keys.norm[rows]},
+        rows=rows,
+    )
+    return findings_by_track(clip, CODE, NAME, faults, _message)
+
+
+def _deviation_deg(clip: Clip, keys: Keys, rows: Ints) -> Floats:
+    """Largest angle, on the steps on both sides, between the path now and that of the normalised keys."""
+    edited = _normalised(clip, keys, np.flatnonzero(keys.valid & (np.abs(keys.norm - 1.0) > 1e-7)))
+    steps = rotation_steps(clip, QUATERNION)
+    which = np.flatnonzero(np.isin(steps.first, rows) | np.isin(steps.second, rows))
+    # Only steps that are played by components: a slerp normalises first.
+    which = which[~steps.constant[which] & ~steps.slerp[which]]
+    after = rotation_keys(edited, QUATERNION)
+    result = np.zeros(len(keys.time))
+    if len(which):
+        now, then = (played_path(c, k, steps, which, PATH_SAMPLES) for c, k in ((clip, keys), (edited, after)))
+        with np.errstate(invalid="ignore"):
+            gap = np.degrees(np.nan_to_num(angle_between(now, then)).max(axis=1))
+        np.maximum.at(result, steps.first[which], gap)
+        np.maximum.at(result, steps.second[which], gap)
+    return result[rows]
+
+
+def _normalised(clip: Clip, keys: Keys, rows: Ints) -> Clip:
+    rows = rows[keys.aligned[keys.member[rows]]]
+    if not len(rows):
+        return clip
+    return scale_keys(clip, keys.key[rows].ravel(), np.repeat(1.0 / keys.norm[rows], 4))
+
+
+def _message(occurrences: Occurrences, worst: int) -> str:
+    length = float(occurrences.measured["norm"][worst])
+    deviation = float(occurrences.measured["deviation_deg"][worst])
+    effect = f"; the motion around it is off by up to {deviation:.1f}°" if deviation >= 0.05 else ""
+    return f"the quaternion has length {length:.4f} instead of 1{effect}"
+
+
+def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Clip:
+    return _normalised(clip, rotation_keys(clip, QUATERNION), fixable_rows(findings, unsafe))
+
+
+RULE = Rule(CODE, NAME, "a quaternion key that is not of unit length", __doc__, find, fix, STAGE_LENGTH, LIMITS)

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Neighbouring quaternion keys lie in opposite hemispheres.
+
+## What it finds
+Two keys in a row whose normalised dot product is below −1e-3. q and −q are the same rotation, so both poses
+look right; what plays between them does not. Keys of zero length or with NaN are passed over: the valid
+neighbours are compared.
+
+## Why it matters
+Blender interpolates each component by itself and normalises afterwards: between q and a key near −q the bone
+swings the long way round, up to 360°, for a step of a few degrees. An elbow spins for one frame. Motion
+blur, retiming and resampling show it even where the two keys are on neighbouring frames. glTF's LINEAR is
+a slerp that takes the short way, but tools that blend components and CUBICSPLINE show it.
+
+## Grading
+visible (error): at least 1° more than necessary is travelled, over more than one frame. latent (warning): the
+keys are one frame or less apart, or the format slerps. harmless (note): CONSTANT, nothing plays between.
+ambiguous (note): the poses are more than 120° apart, so the long way (a keyed turn of up to 240°) may be meant.
+
+## Fix
+Safe: signs are chosen along the track so that every key has a non-negative dot product with the one before;
+the first key keeps its sign. Handles are negated with their key. Ambiguous pairs keep their relative sign;
+`--unsafe-fixes` makes them take the short way too.
+
+## Known limits
+A track with absent or misaligned components is repaired after QA302 and QA303 have completed it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..clip import QUATERNION, Clip
+from ..edit import scale_keys
+from ..finding import ERROR, NOTE, SAFE, UNSAFE, WARNING, Finding, Occurrences
+from ..keys import rotation_keys, rotation_steps
+from ..measure import sweep
+from ..rotation.quaternion import hemisphere_signs
+from .grouping import Faults, findings_by_track, fixable_rows
+from .rule import STAGE_SIGNS, Limits, Rule
+
+CODE, NAME = "QA104", "sign-flip"
+
+LIMITS = {
+    # Two float32 unit quaternions that are exactly 180° apart have a dot of up to 1e-7 of noise; 8-bit keys
+    # have 4e-3 a component. Within ±1e-3 (0.11°) both ways are equally short: QA106, not a flip.
+    "half_turn_dot": 1e-3,
+    # Less is not seen on a limb: 1° moves a hand at 0.6 m by 1 cm.
+    "visible_deg": 1.0,
+    # Keys on neighbouring frames have nothing drawn between them but motion blur.
+    "latent_gap_frames": 1.0,
+    # An animator keys at most a third of a turn per key when the direction matters.
+    "ambiguous_deg": 120.0,
+}
+
+
+def find(clip: Clip, limits: Limits) -> list[Finding]:
+    keys, steps = rotation_keys(clip, QUATERNION), rotation_steps(clip, QUATERNION)
+    which = np.flatnonzero(steps.dot < -limits["half_turn_dot"])
+    if not len(which):
+        return []
+    swing = sweep(clip, keys, steps, which)
+    # As a blend of the components would play it; the same as swept except where the format slerps.
+    by_components = 360.0 / np.pi * np.arccos(np.clip(steps.dot[which], -1.0, 1.0))
+    constant, slerp = steps.constant[which], steps.slerp[which]
+    kind = np.select(
+        [
+            constant,
+            slerp,
+            swing.shortest_deg > limits["ambiguous_deg"],
+            (swing.excess_deg >= limits["visible_deg"])
+            & (steps.gap_frames[which] > limits["latent_gap_frames"] * (1 + 1e-4)),
+        ],
+        ["harmless", "latent", "ambiguous", "visible"],
+        default="latent",
+    )
+    severity = np.select([kind == "visible", kind == "latent"], [ERROR, WARNING], default=NOTE)
+    faults = Faults(
+        subject=keys.track_of(steps.second[which]),
+        frames=np.stack([keys.time[steps.first[which]], keys.time[steps.second[which]]], axis=1),
+        kind=kind,
+        severity=severity,
+        fix=np.where(kind == "ambiguous", UNSAFE, SAFE),
+        measured={
+            "excess_deg": swing.excess_deg,
+            "swept_deg": swing.swept_deg,
+            "shortest_deg": swing.shortest_deg,
+            "by_components_deg": by_components,
+            "dot": steps.dot[which],
+        },
+        rows=steps.second[which],
+    )
+    return findings_by_track(clip, CODE, NAME, faults, _message)
+
+
+def _message(occurrences: Occurrences, worst: int) -> str:
+    measured = {name: float(values[worst]) for name, values in occurrences.measured.items()}
+    kind = occurrences.kind[worst]
+    if kind == "harmless":
+        return f"the sign flips on held keys (a step of {measured['shortest_deg']:.1f}°); nothing plays between"
+    if kind == "ambiguous":
+        return f"turns {measured['swept_deg']:.1f}° where {measured['shortest_deg']:.1f}° suffices: meant?"
+    if measured["excess_deg"] < 1e-3:
+        return (
+            f"the sign flips: a blend of components swings {measured['by_components_deg']:.1f}° "
+            f"where {measured['shortest_deg']:.1f}° suffices"
+        )
+    return f"swings {measured['swept_deg']:.1f}° where {measured['shortest_deg']:.1f}° suffices"
+
+
+def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Clip:
+    keys = rotation_keys(clip, QUATERNION)
+    rows = fixable_rows(findings, unsafe)
+    rows = rows[keys.aligned[keys.member[rows]]]
+    if not len(rows):
+        return clip
+    flip = np.zeros(len(keys.time), dtype=bool)
+    flip[rows] = True
+    starts = np.zeros(len(keys.time), dtype=bool)
+    starts[keys.offsets[:-1][np.diff(keys.offsets) > 0]] = True
+    negated = keys.key[hemisphere_signs(flip, starts) < 0].ravel()
+    return scale_keys(clip, negated, np.full(len(negated), -1.0, dtype=clip.curves.co.dtype))
+
+
+RULE = Rule(CODE, NAME, "neighbouring keys in opposite hemispheres", __doc__, find, fix, STAGE_SIGNS, LIMITS)

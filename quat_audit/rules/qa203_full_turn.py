@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""An Euler step of more than half a turn that is kept as intended.
+
+## What it finds
+Steps that sweep more than 180° and are no wraparound (QA201): spins.
+
+## Why it matters
+Blender plays them as keyed. Quaternion formats cannot hold them: glTF, and FBX through Blender, keep only the
+two end rotations, and the wheel stands still or turns back.
+
+## Grading
+Always a note, with the number of turns.
+
+## Fix
+Unsafe: keys are inserted on the curves as they run, less than 120° apart, so that every format keeps the spin.
+
+## Known limits
+Easing equations cannot be split: such steps are refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..clip import EULER, Clip
+from ..edit import can_insert, insert_keys
+from ..finding import NOTE, UNSAFE, Finding, Occurrences
+from ..keys import rotation_keys, rotation_steps
+from ..measure import played_path, sweep
+from ..rotation.quaternion import arc_angle
+from .euler_steps import LIMITS as STEP_LIMITS
+from .euler_steps import long_steps
+from .grouping import Faults, findings_by_track, fixable_rows
+from .rule import STAGE_INSERT, Limits, Rule
+
+CODE, NAME = "QA203", "full-turn"
+
+LIMITS = {**STEP_LIMITS, "step_deg": 180.0}
+# Inserted keys are this far apart at most: below a third of a turn no tool loses the direction.
+INSERTED_STEP_DEG = 115.0
+
+
+def find(clip: Clip, limits: Limits) -> list[Finding]:
+    keys, steps = rotation_keys(clip, EULER), rotation_steps(clip, EULER)
+    if not len(steps.first):
+        return []
+    travel = np.abs(keys.value[steps.second] - keys.value[steps.first]).sum(axis=1)
+    # Handles may add to a path, but a step of less than a quarter turn in sum is no spin.
+    which = np.flatnonzero((travel > np.pi / 2) & ~steps.constant & (steps.gap_frames > 0))
+    elsewhere = long_steps(clip, limits)
+    which = which[~np.isin(which, elsewhere.which[elsewhere.kind != "ambiguous"])]
+    swing = sweep(clip, keys, steps, which)
+    large = swing.swept_deg > limits["step_deg"] + 1e-3
+    which, swept, shortest = which[large], swing.swept_deg[large], swing.shortest_deg[large]
+    if not len(which):
+        return []
+    faults = Faults(
+        subject=keys.track_of(steps.second[which]),
+        frames=np.stack([keys.time[steps.first[which]], keys.time[steps.second[which]]], axis=1),
+        kind=np.full(len(which), "kept"),
+        severity=np.full(len(which), NOTE),
+        fix=np.full(len(which), UNSAFE),
+        measured={"swept_deg": swept, "shortest_deg": shortest, "turns": swept / 360.0},
+        rows=steps.second[which],
+    )
+    return findings_by_track(clip, CODE, NAME, faults, _message)
+
+
+def _message(occurrences: Occurrences, worst: int) -> str:
+    turns = float(occurrences.measured["turns"][worst])
+    return f"turns {turns * 360:.0f}° ({turns:.2f} turns) in one step; quaternion formats such as glTF lose it"
+
+
+def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Clip:
+    keys, steps = rotation_keys(clip, EULER), rotation_steps(clip, EULER)
+    which = np.flatnonzero(np.isin(steps.second, fixable_rows(findings, unsafe)))
+    curves_at, times_at = [], []
+    for step in which:  # spins are few
+        curves = clip.tracks.curves[keys.track_of(steps.second[step]), :3]
+        curves = curves[curves >= 0]
+        if any(can_insert(clip, int(c)) for c in curves):
+            continue
+        path = played_path(clip, keys, steps, np.array([step]), 1024)[0]
+        travelled = np.concatenate([[0.0], np.cumsum(arc_angle(path[:-1], path[1:]))])
+        count = int(np.ceil(np.degrees(travelled[-1]) / INSERTED_STEP_DEG - 1e-9)) - 1
+        part = np.interp(np.arange(1, count + 1) / (count + 1) * travelled[-1], travelled, np.linspace(0, 1, 1025))
+        times = keys.time[steps.first[step]] + part * steps.gap_frames[step]
+        curves_at.append(np.repeat(curves, count))
+        times_at.append(np.tile(times, len(curves)))
+    if not curves_at:
+        return clip
+    return insert_keys(clip, np.concatenate(curves_at), np.concatenate(times_at))
+
+
+RULE = Rule(CODE, NAME, "a spin of more than half a turn in one step", __doc__, find, fix, STAGE_INSERT, LIMITS)

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A rotation is keyed in some of its components only.
+
+## What it finds
+Quaternion or Euler groups with absent component curves.
+
+## Why it matters
+Blender plays the stored pose value for an absent component, not the identity, and the stored value is not part of
+the action: the same action poses another rig, or the same rig after "clear rotation", differently. Exporters
+fill in what they like.
+
+## Grading
+Quaternions: warning when the stored values make 1° or more of difference against the identity, else a note.
+Euler: a note, its channels are independent.
+
+## Fix
+Safe: the missing curves are added with the stored pose value at the group's key times, and marked.
+
+## Known limits
+When nobody in the file plays the action the stored value is unknown: reported, not repaired. BVH channels that a
+joint does not have are zero by definition of the format.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..clip import EULER, QUATERNION, Bools, Clip, Floats
+from ..edit import add_curves
+from ..finding import NONE, NOTE, SAFE, WARNING, Finding, Occurrences
+from ..keys import Keys, rotation_keys
+from ..measure import to_rotation
+from ..rotation.quaternion import angle_between
+from .grouping import Faults, findings_by_track
+from .rule import STAGE_CURVES, Limits, Rule
+
+CODE, NAME = "QA302", "missing-component"
+
+LIMITS = {"visible_deg": 1.0}
+
+
+def find(clip: Clip, limits: Limits) -> list[Finding]:
+    if clip.source == "bvh":
+        return []
+    found: list[Finding] = []
+    for kind in (QUATERNION, EULER):
+        keys = rotation_keys(clip, kind)
+        n = keys.key.shape[1]
+        absent = clip.tracks.curves[keys.tracks, :n] < 0
+        members = np.flatnonzero(absent.any(axis=1) & (np.diff(keys.offsets) > 0))
+        if not len(members):
+            continue
+        tracks = keys.tracks[members]
+        effect = _effect_deg(clip, keys, absent)[members]
+        known = ~np.isnan(np.where(absent, clip.tracks.pose[keys.tracks, :n], 0.0)).any(axis=1)[members]
+        warn = (effect >= limits["visible_deg"]) & (kind == QUATERNION)
+        faults = Faults(
+            subject=tracks,
+            frames=np.stack([keys.time[keys.offsets[members]], keys.time[keys.offsets[members + 1] - 1]], axis=1),
+            kind=np.where(known, np.where(effect >= limits["visible_deg"], "visible", "slight"), "unknown"),
+            severity=np.where(warn, WARNING, NOTE),
+            fix=np.where(known, SAFE, NONE),
+            measured={"effect_deg": effect, "missing": absent.sum(axis=1)[members].astype(np.float64)},
+            rows=tracks,
+        )
+        names = "wxyz" if kind == QUATERNION else "xyz"
+        which = {
+            int(t): ", ".join(names[i] for i in np.flatnonzero(a)) for t, a in zip(keys.tracks, absent, strict=True)
+        }
+
+        def message(o: Occurrences, worst: int, which: dict[int, str] = which) -> str:
+            text = f"no keys on {which[int(o.rows[worst])]}: the stored pose value is played"
+            if o.kind[worst] == "unknown":
+                return text + ", and nobody in the file tells it"
+            return text + f" ({float(o.measured['effect_deg'][worst]):.1f}° against the identity)"
+
+        found += findings_by_track(clip, CODE, NAME, faults, message)
+    return found
+
+
+def _effect_deg(clip: Clip, keys: Keys, absent: Bools) -> Floats:
+    """(M,) largest angle at a key between the rotation with the stored values and with the identity's."""
+    identity = np.zeros(keys.key.shape[1])
+    if keys.kind == QUATERNION:
+        identity[0] = 1.0
+    rows = np.flatnonzero(absent.any(axis=1)[keys.member])
+    result = np.zeros(len(keys.tracks))
+    stored, bare = keys.value[rows], np.where(absent[keys.member[rows]], identity, keys.value[rows])
+    with np.errstate(invalid="ignore"):
+        angle = angle_between(to_rotation(clip, keys, stored, rows), to_rotation(clip, keys, bare, rows))
+    np.maximum.at(result, keys.member[rows], np.degrees(np.nan_to_num(angle)))
+    return result
+
+
+def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Clip:
+    chosen = {f.subject for f in findings if f.fix == SAFE}
+    like, path, component, points, played, owner = [], [], [], [], [], []
+    for kind in (QUATERNION, EULER):
+        keys = rotation_keys(clip, kind)
+        n = keys.key.shape[1]
+        for member in (m for m, t in enumerate(keys.tracks) if int(t) in chosen):
+            track = int(keys.tracks[member])
+            rows = slice(int(keys.offsets[member]), int(keys.offsets[member + 1]))
+            curves = clip.tracks.curves[track, :n]
+            sibling = int(curves[curves >= 0][0])
+            first_key = keys.key[rows].max(axis=1)  # any component that is keyed there
+            for part in np.flatnonzero(curves < 0):
+                time = keys.time[rows]
+                like.append(sibling)
+                path.append(clip.tracks.data_path[track])
+                component.append(int(part))
+                points.append(np.stack([time, np.full(len(time), clip.tracks.pose[track, part])], axis=1))
+                played.append(clip.curves.interpolation[first_key])
+                owner.append((track, int(part)))
+    if not like:
+        return clip
+    curves_before = len(clip.curves)
+    clip = add_curves(clip, np.array(like), path, np.array(component), points, played)
+    table = clip.tracks.curves.copy()
+    for number, (track, part) in enumerate(owner):
+        table[track, part] = curves_before + number
+    return replace(clip, tracks=replace(clip.tracks, curves=table))
+
+
+RULE = Rule(
+    CODE, NAME, "a rotation with absent component curves", __doc__, find, fix, STAGE_CURVES, LIMITS, keys_only=True
+)

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The components of a quaternion are keyed at different times.
+
+## What it finds
+Quaternion tracks in which some component has no key where another has one (0.01 frame tolerance).
+
+## Why it matters
+Normal after Decimate, Clean, a bake with clean, or auto-keying only what is needed. The four curves drift apart
+between their keys, off unit length and off the arc, and no sign or length can be repaired at a key that only
+some components have. Exporters resample all of it.
+
+## Grading
+By how far the played rotation leaves the arcs between the union of all components' keys: a note below 1°,
+a warning from 1° on.
+
+## Fix
+Safe: every component is keyed at the union of the times, with the value its own curve has there; Bézier segments
+are split exactly, so nothing moves. Authored times never shift. Inserted keys are marked.
+
+## Known limits
+Euler channels are independent by nature and not reported. Segments with an easing equation, and curves with a
+Cycles modifier, cannot be split without changing the motion: reported, not repaired.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..clip import QUATERNION, Clip, Floats, Ints
+from ..edit import can_insert, insert_keys
+from ..finding import NONE, NOTE, SAFE, WARNING, Finding, Occurrences
+from ..keys import Keys, Steps, rotation_keys, rotation_steps
+from ..measure import played_path
+from .grouping import Faults, findings_by_track
+from .rule import STAGE_CURVES, Limits, Rule
+
+CODE, NAME = "QA303", "misaligned-components"
+
+LIMITS = {"visible_deg": 1.0}
+PATH_SAMPLES = 16
+
+
+def find(clip: Clip, limits: Limits) -> list[Finding]:
+    keys, steps = rotation_keys(clip, QUATERNION), rotation_steps(clip, QUATERNION)
+    if keys.aligned.all():
+        return []
+    rows, _ = _gaps(clip, keys)
+    members = np.unique(keys.member[rows])
+    if not len(members):
+        return []
+    which = np.flatnonzero(np.isin(keys.member[steps.first], members) & ~steps.constant)
+    off = np.zeros(len(keys.tracks))
+    np.maximum.at(off, keys.member[steps.first[which]], _off_arc_deg(clip, keys, steps, which))
+    tracks, off = keys.tracks[members], off[members]
+    first_row = rows[np.searchsorted(keys.member[rows], members)]
+    reasons = [_why_not(clip, int(t)) for t in tracks]
+    faults = Faults(
+        subject=tracks,
+        frames=np.stack([keys.time[first_row]] * 2, axis=1),
+        kind=np.where(off >= limits["visible_deg"], "visible", "slight"),
+        severity=np.where(off >= limits["visible_deg"], WARNING, NOTE),
+        fix=np.where(np.array([r == "" for r in reasons]), SAFE, NONE),
+        measured={
+            "off_arc_deg": off,
+            "times": np.bincount(keys.member[rows], minlength=len(keys.tracks))[members] * 1.0,
+        },
+        rows=tracks,
+    )
+    return findings_by_track(clip, CODE, NAME, faults, _message)
+
+
+def _gaps(clip: Clip, keys: Keys) -> tuple[Ints, Ints]:
+    """(row, component) pairs where a component that has a curve has no key."""
+    there = clip.tracks.curves[keys.tracks, : keys.key.shape[1]] >= 0
+    rows, parts = np.nonzero((keys.key < 0) & there[keys.member])
+    return rows, parts
+
+
+def _why_not(clip: Clip, track: int) -> str:
+    curves = clip.tracks.curves[track]
+    return next((why for why in (can_insert(clip, int(c)) for c in curves[curves >= 0]) if why), "")
+
+
+def _off_arc_deg(clip: Clip, keys: Keys, steps: Steps, which: Ints) -> Floats:
+    """(P,) largest angle between the played rotation and the arc from key to key, ease aside."""
+    path = played_path(clip, keys, steps, which, PATH_SAMPLES)
+    a, b = path[:, :1], path[:, -1:]
+    along = b - np.sum(a * b, axis=-1, keepdims=True) * a
+    size = np.linalg.norm(along, axis=-1, keepdims=True)
+    along = np.divide(along, size, out=np.zeros_like(along), where=size > 1e-6)
+    off = path - np.sum(path * a, axis=-1, keepdims=True) * a - np.sum(path * along, axis=-1, keepdims=True) * along
+    with np.errstate(invalid="ignore"):
+        sine = np.nan_to_num(np.linalg.norm(off, axis=-1)).max(axis=1)
+    return np.asarray(np.degrees(2.0 * np.arcsin(np.minimum(sine, 1.0))))
+
+
+def _message(occurrences: Occurrences, worst: int) -> str:
+    off, times = float(occurrences.measured["off_arc_deg"][worst]), int(occurrences.measured["times"][worst])
+    return f"components are keyed at different times ({times} gaps); the path leaves the arc by {off:.2f}°"
+
+
+def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Clip:
+    keys = rotation_keys(clip, QUATERNION)
+    rows, parts = _gaps(clip, keys)
+    chosen = np.array(sorted(f.subject for f in findings if f.fix == SAFE), dtype=np.int64)
+    mine = np.isin(keys.track_of(rows), chosen)
+    rows, parts = rows[mine], parts[mine]
+    if not len(rows):
+        return clip
+    return insert_keys(clip, clip.tracks.curves[keys.track_of(rows), parts], keys.time[rows])
+
+
+RULE = Rule(CODE, NAME, "components keyed at different times", __doc__, find, fix, STAGE_CURVES, LIMITS)

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""One rotation is animated twice.
+
+## What it finds
+Both the normal and the delta rotation of an object keyed, or two channels for one component of the same rotation.
+
+## Why it matters
+Delta rotation is multiplied on top: after an import or "apply to deltas" the object turns twice as far. Of two
+channels for one component the last one evaluated wins, and which that is differs between programs.
+
+## Grading
+warning.
+
+## Fix
+None: which of the two is meant cannot be told from the keys.
+
+## Known limits
+Keys on different kinds of rotation (quaternion and Euler) are QA301.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..clip import Clip
+from ..finding import NONE, WARNING, Finding, Occurrences
+from .grouping import Faults, findings_by_track
+from .rule import Limits, Rule
+
+CODE, NAME = "QA304", "duplicate-rotation-channels"
+
+
+def find(clip: Clip, limits: Limits) -> list[Finding]:
+    tracks = clip.tracks
+    owners = {
+        (tracks.bone[t], tracks.data_path[t].rpartition(".")[0]) for t in range(len(tracks)) if not tracks.delta[t]
+    }
+    seen: dict[str, int] = {}
+    subject, kind = [], []
+    for track in range(len(tracks)):
+        path = tracks.data_path[track]
+        if tracks.delta[track] and (tracks.bone[track], path.rpartition(".")[0]) in owners:
+            subject.append(track)
+            kind.append("delta")
+        if path in seen and np.any((tracks.curves[track] >= 0) & (tracks.curves[seen[path]] >= 0)):
+            subject.append(track)
+            kind.append("twice")
+        seen.setdefault(path, track)
+    if not subject:
+        return []
+    first_key = [
+        clip.curves.co[clip.curves.offsets[c[c >= 0][0]] : clip.curves.offsets[c[c >= 0][0] + 1], 0]
+        for c in tracks.curves[subject]
+    ]
+    frames = np.array([[t[0], t[-1]] if len(t) else [np.nan, np.nan] for t in first_key], dtype=np.float64)
+    faults = Faults(
+        subject=np.array(subject),
+        frames=frames,
+        kind=np.array(kind),
+        severity=np.full(len(subject), WARNING),
+        fix=np.full(len(subject), NONE),
+        measured={"channels": np.full(len(subject), 2.0)},
+        rows=np.array(subject),
+    )
+    return findings_by_track(clip, CODE, NAME, faults, _message)
+
+
+def _message(occurrences: Occurrences, worst: int) -> str:
+    if occurrences.kind[worst] == "delta":
+        return "both the rotation and the delta rotation are keyed: both are played, one on top of the other"
+    return "two channels animate the same component: the last one evaluated wins"
+
+
+RULE = Rule(CODE, NAME, "one rotation animated twice", __doc__, find, keys_only=True)

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A channel animates a bone or property that nobody has.
+
+## What it finds
+Data paths that resolve on no object that plays the action.
+
+## Why it matters
+Renamed or deleted bones leave dead curves behind; an action put on the wrong rig plays nothing at all.
+
+## Grading
+note; error when no track of the action resolves.
+
+## Fix
+Unsafe: the dead curves are removed.
+
+## Known limits
+An action that nobody plays is not judged: there is nobody to ask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..clip import Clip
+from ..edit import keep_curves
+from ..finding import ERROR, NOTE, UNSAFE, Finding, Occurrences
+from .grouping import Faults, findings_by_path
+from .rule import Limits, Rule
+
+CODE, NAME = "QA305", "orphan-channel"
+
+
+def find(clip: Clip, limits: Limits) -> list[Finding]:
+    orphan = clip.curves.orphan
+    if not clip.users or not orphan.any():
+        return []
+    start, end = clip.frame_range or (np.nan, np.nan)
+    dead = bool(orphan.all())
+    subject = np.flatnonzero(orphan)[: 1 if dead else None]
+    faults = Faults(
+        subject=subject,
+        frames=np.tile([start, end], (len(subject), 1)),
+        kind=np.full(len(subject), "all" if dead else "some"),
+        severity=np.full(len(subject), ERROR if dead else NOTE),
+        fix=np.full(len(subject), UNSAFE),
+        measured={"curves": np.full(len(subject), len(orphan) if dead else 1.0)},
+        rows=subject,
+    )
+    user = clip.users[0]
+
+    def message(occurrences: Occurrences, worst: int) -> str:
+        if dead:
+            return f"no channel of this action exists on {user}: the action plays nothing"
+        return f"{user} has no such bone or property: these keys play nothing"
+
+    return findings_by_path(clip, CODE, NAME, faults, message)
+
+
+def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Clip:
+    if not unsafe:
+        return clip
+    paths = {f.data_path for f in findings}
+    dead = any(np.any(f.occurrences.kind == "all") for f in findings)
+    drop = clip.curves.orphan & np.array([dead or p in paths for p in clip.curves.data_path], dtype=bool)
+    return keep_curves(clip, ~drop) if drop.any() else clip
+
+
+RULE = Rule(CODE, NAME, "a channel for a bone or property that nobody has", __doc__, find, fix, keys_only=True)

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What every rule module offers: a RULE record. The module's docstring is the rule's documentation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from ..clip import Clip
+from ..finding import Finding
+
+Limits = Mapping[str, float]
+Find = Callable[[Clip, Limits], list[Finding]]
+# (clip, findings to repair, limits, unsafe fixes too) -> edited clip; the same clip when nothing changes.
+Fix = Callable[[Clip, Sequence[Finding], Limits, bool], Clip]
+
+# Order in which repairs run: keys must be in order before values mean anything, values finite before
+# curves can be completed, curves complete before quaternions have a sign.
+STAGE_TIMES, STAGE_VALUES, STAGE_CURVES, STAGE_LENGTH, STAGE_SIGNS, STAGE_INSERT = range(6)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule. `limits` are its defaults by name; `doc` is its documentation (Markdown).
+
+    `keys_only` rules judge keys alone; the others need to know what plays between and are not applied to
+    tracks whose curves cannot be evaluated from their keys.
+    """
+
+    code: str
+    name: str
+    summary: str
+    doc: str
+    find: Find
+    fix: Fix | None = None
+    stage: int = STAGE_INSERT
+    limits: Limits = field(default_factory=dict)
+    keys_only: bool = False

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The faults of the examples: each takes the clean walk and spoils it in the one way that one rule is about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from example_walk import (
+    CAMERA,
+    LINEAR,
+    PROP,
+    RIG,
+    Curve,
+    Floats,
+    Scene,
+    camera_angles,
+    euler_to_quaternion,
+    group,
+    rotation,
+)
+
+
+@dataclass(frozen=True)
+class Example:
+    """A broken file: the rule it is for, the formats that can hold the fault, and the fault."""
+
+    name: str
+    code: str
+    says: str
+    formats: tuple[str, ...]
+    spoil: Callable[[Scene], Scene]
+
+
+def _edit(scene: Scene, bone: str, prop: str, change: Callable[[Curve], Curve | None], owner: str = RIG) -> Scene:
+    """The scene with each curve of one property changed, or left out where the change gives None."""
+    curves = [change(c) if (c.owner, c.bone, c.prop) == (owner, bone, prop) else c for c in scene.curves]
+    return replace(scene, curves=tuple(c for c in curves if c is not None))
+
+
+def _set(scene: Scene, bone: str, values: Callable[[Curve], Floats]) -> Scene:
+    return _edit(scene, bone, "rotation_quaternion", lambda c: replace(c, values=values(c)))
+
+
+def _regroup(scene: Scene, curves: list[Curve]) -> Scene:
+    """The scene with the curves of one property replaced."""
+    key = (curves[0].owner, curves[0].bone, curves[0].prop)
+    return replace(scene, curves=tuple(c for c in scene.curves if (c.owner, c.bone, c.prop) != key) + tuple(curves))
+
+
+def non_finite_key(scene: Scene) -> Scene:
+    return _set(scene, "Forearm.L", lambda c: np.where((c.frames == 13) & (c.index == 0), np.nan, c.values))
+
+
+def zero_length_quaternion(scene: Scene) -> Scene:
+    return _set(scene, "Shin.R", lambda c: np.where(c.frames == 21, 0.0, c.values))
+
+
+def non_unit_quaternion(scene: Scene) -> Scene:
+    return _set(scene, "Thigh.L", lambda c: c.values * np.where(c.frames % 8 == 1, 3.0, 0.3))
+
+
+def sign_flip(scene: Scene) -> Scene:
+    """A whole run negated from frame 17 on, and one key by itself on another bone."""
+    scene = _set(scene, "Thigh.L", lambda c: np.where(c.frames >= 17, -c.values, c.values))
+    return _set(scene, "Arm.R", lambda c: np.where(c.frames == 25, -c.values, c.values))
+
+
+def collapsing_interpolation(scene: Scene) -> Scene:
+    """Handles that pull w through zero between frames 21 and 25."""
+
+    def pull(curve: Curve) -> Curve:
+        frames, values = curve.frames, curve.values
+        step, rise = np.diff(frames, append=frames[-1] + 4) / 3, np.diff(values, append=values[-1:]) / 3
+        right = np.stack([frames + step, values + rise], axis=1)
+        left = np.stack([frames - np.roll(step, 1), values - np.roll(rise, 1)], axis=1)
+        left[0] = frames[0] - 4 / 3, values[0]
+        if curve.index == 0:
+            # A Bézier segment passes its middle at (a + 3 h + 3 h + b) / 8 for two handles at the height h.
+            a, b = np.flatnonzero(frames == 21)[0], np.flatnonzero(frames == 25)[0]
+            height = (8 * -0.02 - values[a] - values[b]) / 6
+            right[a, 1] = left[b, 1] = height
+        return replace(curve, handles=(left, right))
+
+    return _edit(scene, "Spine", "rotation_quaternion", pull)
+
+
+def half_turn_step(scene: Scene) -> Scene:
+    """A forearm that turns over by exactly half a turn from one key to the next, and back."""
+    frames = np.array([1.0, 13.0, 25.0, 37.0, 49.0])
+    values = np.repeat([[1.0, 0.0, 0.0, 0.0]], len(frames), axis=0)
+    values[2] = 0, 0, 1, 0
+    return _regroup(scene, group(RIG, "Forearm.R", "rotation_quaternion", frames, values, LINEAR))
+
+
+def euler_wraparound(scene: Scene) -> Scene:
+    """A camera that pans across ±180° with a key every other frame, stored within ±180°."""
+    frames = np.arange(1.0, 50.0, 2.0)
+    pan = 180 + 30 * np.sin(2 * np.pi * (frames - 1) / 48)
+    wrapped = (pan + 180) % 360 - 180
+    return _regroup(scene, group(CAMERA, "", "rotation_euler", frames, camera_angles(frames, wrapped), LINEAR))
+
+
+def full_turn(scene: Scene) -> Scene:
+    """0 → 360 → 720 degrees in two steps: meant, but lost in any format of quaternions."""
+    spin = np.zeros((3, 3))
+    spin[:, 2] = 0, 2 * np.pi, 4 * np.pi
+    return _regroup(scene, group(PROP, "", "rotation_euler", np.array([1.0, 25.0, 49.0]), spin, LINEAR))
+
+
+def ignored_rotation_channel(scene: Scene) -> Scene:
+    """A bone switched to Euler angles after its quaternions were keyed: it no longer moves."""
+    return replace(scene, modes=scene.modes | {(RIG, "Shin.L"): "XYZ"})
+
+
+def missing_component(scene: Scene) -> Scene:
+    """The curve of x was deleted; the pose has a stored x that stays in force."""
+    scene = _edit(scene, "Arm.L", "rotation_quaternion", lambda c: None if c.index == 1 else c)
+    return replace(scene, pose=scene.pose | {(RIG, "Arm.L"): (1.0, 0.35, 0.0, 0.0)})
+
+
+def misaligned_components(scene: Scene) -> Scene:
+    """An arm that circles, with every other key of z cleaned away: between those the arm is where nobody put it."""
+    frames = np.arange(1.0, 50.0, 6.0)
+    p = 2 * np.pi * (frames - 1) / 24
+    circle = euler_to_quaternion(np.radians(np.stack([-24 * np.sin(p), 0 * p, 30 * np.cos(p)], axis=1)))
+    curves = group(RIG, "Arm.L", "rotation_quaternion", frames, circle)
+    curves[3] = replace(curves[3], frames=frames[::2], values=curves[3].values[::2])
+    return _regroup(scene, curves)
+
+
+def duplicate_rotation_channels(scene: Scene) -> Scene:
+    """The prop is turned by its rotation and by its delta rotation at once."""
+    frames = np.array([1.0, 25.0, 49.0])
+    swing = np.zeros((3, 3))
+    swing[1, 0] = 0.5
+    return replace(scene, curves=scene.curves + tuple(group(PROP, "", "delta_rotation_euler", frames, swing)))
+
+
+def orphan_channel(scene: Scene) -> Scene:
+    """Keys of a bone that the rig no longer has."""
+    frames = np.arange(1.0, 50.0, 4.0)
+    tail = group(RIG, "Tail", "rotation_quaternion", frames, rotation("Spine", frames))
+    return replace(scene, curves=scene.curves + tuple(tail))
+
+
+def unordered_key_times(scene: Scene) -> Scene:
+    """One key stands on the time of the one before, two others are swapped."""
+
+    def disorder(curve: Curve) -> Curve:
+        frames = curve.frames.copy()
+        frames[3] = frames[2]
+        frames[[7, 8]] = frames[[8, 7]]
+        return replace(curve, frames=frames, interpolation=LINEAR)
+
+    return _edit(scene, "Foot.L", "rotation_quaternion", disorder)
+
+
+BLEND, GLB, BVH = "blend", "glb", "bvh"
+
+EXAMPLES = (
+    Example("non_finite_key", "QA101", "a key without a number", (BLEND, GLB, BVH), non_finite_key),
+    Example("zero_length_quaternion", "QA102", "a key (0, 0, 0, 0)", (BLEND, GLB), zero_length_quaternion),
+    Example("non_unit_quaternion", "QA103", "keys of length 3 and 0.3", (BLEND, GLB), non_unit_quaternion),
+    Example("sign_flip", "QA104", "keys negated", (BLEND, GLB), sign_flip),
+    Example("collapsing_interpolation", "QA105", "handles through zero", (BLEND, GLB), collapsing_interpolation),
+    Example("half_turn_step", "QA106", "180° from key to key", (BLEND, GLB), half_turn_step),
+    Example("euler_wraparound", "QA201", "a pan across ±180°", (BLEND, BVH), euler_wraparound),
+    Example("full_turn", "QA203", "0 → 360 → 720 in two steps", (BLEND,), full_turn),
+    Example("ignored_rotation_channel", "QA301", "the mode does not play it", (BLEND,), ignored_rotation_channel),
+    Example("missing_component", "QA302", "no curve for x", (BLEND,), missing_component),
+    Example("misaligned_components", "QA303", "z has fewer keys than w, x, y", (BLEND,), misaligned_components),
+    Example("duplicate_rotation_channels", "QA304", "rotation and delta", (BLEND, GLB), duplicate_rotation_channels),
+    Example("orphan_channel", "QA305", "keys of a deleted bone", (BLEND,), orphan_channel),
+    Example("unordered_key_times", "QA401", "times not rising", (BLEND, GLB), unordered_key_times),
+)

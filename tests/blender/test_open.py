@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Opening, importing and saving headless: what works, and what is said when it does not."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from quat_audit.errors import InputError
+
+bpy = pytest.importorskip("bpy")
+
+from quat_audit.blender import open as blender_open  # noqa: E402
+from quat_audit.blender import read  # noqa: E402
+from tests.blender import build_case as build  # noqa: E402
+
+
+@pytest.fixture
+def saved(tmp_path) -> Path:
+    build.make_curve(build.make_fcurves("Marker", "Rig"), "location", 0, [1, 2], [0, 1])
+    path = tmp_path / "saved.blend"
+    blender_open.save_blend(path, compress=False)
+    blender_open.new_file()
+    return path
+
+
+def names() -> list[str]:
+    return [record.clip.action for record in read.read_file()]
+
+
+def test_saved_file_opens(saved):
+    assert names() == []
+    blender_open.open_blend(saved)
+    assert names() == ["Marker"]
+    assert Path(bpy.data.filepath) == saved
+
+
+def test_gzip_of_old_versions_opens(saved, tmp_path):
+    old = tmp_path / "old.blend"
+    old.write_bytes(gzip.compress(saved.read_bytes()))
+    assert blender_open.is_compressed(old)
+    blender_open.open_blend(old)
+    assert names() == ["Marker"]
+
+
+def test_compression_is_as_asked(saved, tmp_path):
+    blender_open.open_blend(saved)
+    for compress in (False, True):
+        blender_open.save_blend(tmp_path / "x.blend", compress=compress)
+        assert blender_open.is_compressed(tmp_path / "x.blend") == compress
+    assert Path(bpy.data.filepath) == saved  # a copy was saved: the open file is still the first
+
+
+def test_relative_paths_hold_in_another_folder(saved, tmp_path):
+    blender_open.open_blend(saved)
+    bpy.data.images.new("Picture", 1, 1).filepath = "//textures/a.png"
+    bpy.data.images["Picture"].source = "FILE"
+    bpy.data.images["Picture"].use_fake_user = True
+    (tmp_path / "out").mkdir()
+    blender_open.save_blend(tmp_path / "out" / "x.blend", compress=False)
+    blender_open.open_blend(tmp_path / "out" / "x.blend")
+    picture = bpy.data.images["Picture"].filepath
+    assert Path(os.path.normpath(bpy.path.abspath(picture))) == tmp_path / "textures" / "a.png"
+
+
+def damaged(saved: Path, kind: str) -> Path:
+    raw, path = saved.read_bytes(), saved.with_name(f"{kind}.blend")
+    if kind == "folder":
+        path.mkdir()
+    elif kind != "missing":
+        half = raw[: len(raw) // 2]
+        contents = {
+            "empty": b"",
+            "text": b"hello\n" * 50,
+            "half": half,
+            "head": raw[:12],
+            "half gzip": gzip.compress(half),
+        }
+        path.write_bytes(contents[kind])
+    return path
+
+
+@pytest.mark.parametrize("kind, says", [
+    ("missing", "no such file"), ("empty", "empty"), ("text", "not a Blender file"), ("half", "cut short"),
+    ("head", "cut short"), ("half gzip", "cut short"), ("folder", "cannot be read"),
+])  # fmt: skip
+def test_bad_blend_files(saved, kind, says):
+    path = damaged(saved, kind)
+    with pytest.raises(InputError, match=says) as caught:
+        blender_open.open_blend(path)
+    assert str(path) in str(caught.value) and "\n" not in str(caught.value)
+    blender_open.open_blend(saved)  # the next file is not the worse for it
+    assert names() == ["Marker"]
+
+
+def test_truncated_zstd_is_noticed(saved, tmp_path):
+    blender_open.open_blend(saved)
+    whole = tmp_path / "whole.blend"
+    blender_open.save_blend(whole, compress=True)
+    whole.write_bytes(whole.read_bytes()[: whole.stat().st_size // 2])
+    with pytest.raises(InputError, match="cut short"):
+        blender_open.open_blend(whole)
+
+
+def test_file_of_a_newer_blender_is_refused(saved, tmp_path):
+    raw = saved.read_bytes()
+    here = bpy.app.version
+    # The header has the version as three digits (four with the header of 5.0); the file block says the rest.
+    old_header, new_header = f"-v{here[0]}{here[1]:02d}".encode(), b"-v999"
+    if b"-v0" in raw[:20] or raw[7:9] == b"17":
+        old_header, new_header = f"v{here[0]:02d}{here[1]:02d}".encode(), b"v9999"
+    assert old_header in raw[:20]
+    newer = tmp_path / "newer.blend"
+    newer.write_bytes(raw.replace(old_header, new_header, 1))
+    with pytest.raises(InputError, match="saved by Blender"):
+        blender_open.open_blend(newer)
+    assert names() == []
+
+
+def test_scripts_in_the_file_do_not_run(saved, tmp_path):
+    proof = tmp_path / "ran"
+    blender_open.open_blend(saved)
+    text = bpy.data.texts.new("evil.py")
+    text.write(f"open({str(proof)!r}, 'w').close()")
+    text.use_module = True
+    blender_open.save_blend(tmp_path / "evil.blend", compress=False)
+    blender_open.open_blend(tmp_path / "evil.blend")
+    assert "evil.py" in bpy.data.texts and not proof.exists()
+
+
+def test_nothing_is_printed(saved):
+    script = (
+        "import ctypes, sys; from pathlib import Path; from quat_audit.blender import open as o; "
+        "ctypes.CDLL(None).fflush(None); print('imported', flush=True); "  # 5.x prints a line when it is imported
+        "path = Path(sys.argv[1]); o.open_blend(path); o.save_blend(path.with_name('y.blend'), compress=True); "
+        "print('only this')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(saved)],
+        capture_output=True,
+        text=True,
+        cwd=Path(__file__).parents[2],
+        check=True,
+    )
+    assert done.stdout.splitlines()[-2:] == ["imported", "only this"]
+
+
+def test_unwritable_folder_is_said(saved, tmp_path):
+    blender_open.open_blend(saved)
+    with pytest.raises(InputError, match="cannot be written"):
+        blender_open.save_blend(tmp_path / "no such folder" / "x.blend", compress=False)
+
+
+@pytest.mark.parametrize("name, clips, tracks", [
+    ("bevy/Fox.glb", 3, 60), ("pybvh/rotation_first_root.bvh", 1, 4),
+    ("glTF-Blender-IO/03_animated_cube/03_animated_cube.gltf", 1, 1),
+    ("ufbx/blender_293_half_skinned_7400_binary.fbx", 0, 0),
+])  # fmt: skip
+def test_import(cases, name, clips, tracks):
+    build.make_fcurves("Left over", "Rig")
+    blender_open.import_file(cases / "files" / name)
+    records = read.read_file()
+    for record in records:
+        record.clip.validate()
+    assert (len(records), sum(len(r.clip.tracks) for r in records)) == (clips, tracks)
+    assert "Left over" not in names()
+    assert len(bpy.data.objects) > 0
+
+
+@pytest.mark.parametrize("suffix", [".vrm", ".vrma", ".GLB"])
+def test_import_of_glb_by_other_names(cases, tmp_path, suffix):
+    path = tmp_path / f"fox{suffix}"
+    shutil.copy(cases / "files/bevy/Fox.glb", path)
+    blender_open.import_file(path)
+    assert len(names()) == 3
+
+
+def test_ascii_fbx_is_read_or_refused_in_words(cases):
+    path = cases / "files/ufbx/maya_dual_quaternion_7500_ascii.fbx"
+    if blender_open.compat.has_operator("wm", "fbx_import"):  # 4.5 on
+        blender_open.import_file(path)
+        assert len(bpy.data.objects) > 0
+    else:
+        with pytest.raises(InputError, match="ASCII FBX.*convert"):
+            blender_open.import_file(path)
+
+
+@pytest.mark.parametrize("name, content, says", [
+    ("x.glb", b"glTF\x02\x00\x00\x00", "importer"), ("x.gltf", b"{", "importer"), ("x.bvh", b"hello", "importer"),
+    ("x.fbx", b"Kaydara FBX Binary  \x00\x1a\x00", "importer"), ("x.glb", b"", "empty"),
+    ("x.obj", b"v 0 0 0", "no importer"), ("missing.glb", None, "no such file"),
+])  # fmt: skip
+def test_bad_imports(tmp_path, name, content, says, capfd):
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content)
+    with pytest.raises(InputError, match=says) as caught:
+        blender_open.import_file(path)
+    assert str(path) in str(caught.value) and "\n" not in str(caught.value) and "Traceback" not in str(caught.value)
+    assert capfd.readouterr().out == ""

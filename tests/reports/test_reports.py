@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Both formats over a report that has everything: failed files, NaN, many occurrences, a repair."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from quat_audit import api
+from quat_audit.finding import (
+    Applied,
+    ClipRow,
+    FileRepair,
+    FileReport,
+    Finding,
+    Occurrences,
+    Proof,
+    Refused,
+    Report,
+    worst,
+)
+from quat_audit.reports import FORMATS, json_report, text
+
+SCHEMA = json.loads((Path(__file__).parents[2] / "docs/report.schema.json").read_text(encoding="utf-8"))
+
+
+def finding(bone: str, excess: list[float], severity: list[str], code: str = "QA104", **changes: Any) -> Finding:
+    n = len(excess)
+    occurrences = Occurrences(
+        frames=np.stack([np.arange(16.0, 16 + n), np.arange(17.0, 17 + n)], axis=1),
+        kind=np.array(["visible"] * n),
+        severity=np.array(severity),
+        fix=np.array(["safe"] * n),
+        measured={
+            "excess_deg": np.array(excess),
+            "swept_deg": 20.0 + np.array(excess),
+            "shortest_deg": np.full(n, 20.0),
+        },
+        rows=np.arange(n),
+    )
+    row = Finding(
+        code, "sign-flip", worst(severity), "Walk", "Rig", "Rig", bone, f'pose.bones["{bone}"].rotation_quaternion',
+        "swings the long way", "safe", occurrences,
+    )  # fmt: skip
+    return replace(row, **changes)
+
+
+def full_report() -> Report:
+    walk = ClipRow("Walk", "Rig", "Rig", (1.0, 40.0), 24.0, 3, 480)
+    bad = FileReport("b/walk.blend", read_via="blender", clips=[walk], not_evaluated=[("Hand", "driven")])
+    bad.findings = [
+        finding("Hand.R", [5.0], ["warning"]),
+        finding("Forearm.L", [320.0, 1.0, 300.0, 310.0, 2.0], ["error"] * 5),
+        finding("腕", [math.nan, math.inf], ["note", "note"], fix="unsafe"),
+    ]
+    fixed = replace(bad, path="a/walk.glb", seconds=True, not_evaluated=[])
+    fixed.repair = FileRepair(
+        [Applied("QA104", 4, 31)], [Refused("QA103", "/nodes/1/rotation", "shared")],
+        Proof(0.0, 340.0, 2, 0), "out/walk.glb", "a/walk.glb.bak", "a remark",
+    )  # fmt: skip
+    fixed.after = FileReport("a/walk.glb", clips=[walk], findings=[finding("Hand.R", [5.0], ["warning"])])
+    clean = FileReport("c/clean.bvh", clips=[walk])
+    failed = FileReport("d/cut.glb", "failed", "the file is empty (0 bytes)")
+    return Report([failed, clean, bad, fixed], "4.5.15")
+
+
+def validate(value: Any, schema: dict[str, Any], at: str = "$") -> None:
+    """The parts of JSON Schema that the schema uses, and no more: an unknown word is an error."""
+    known = {
+        "$schema", "$defs", "title", "description", "type", "required", "properties", "items", "additionalProperties",
+        "const", "enum", "pattern", "minItems", "maxItems", "$ref", "allOf",
+    }  # fmt: skip
+    assert set(schema) <= known, at
+    if "$ref" in schema:
+        validate(value, SCHEMA["$defs"][schema["$ref"].removeprefix("#/$defs/")], at)
+    for part in schema.get("allOf", ()):
+        validate(value, part, at)
+    if "type" in schema:
+        types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
+        kinds = {
+            "object": isinstance(value, dict), "array": isinstance(value, list), "string": isinstance(value, str),
+            "null": value is None, "integer": type(value) is int, "number": type(value) in (int, float),
+        }  # fmt: skip
+        assert any(kinds[t] for t in types), f"{at}: {value!r} is no {types}"
+    if "const" in schema:
+        assert value == schema["const"], at
+    if "enum" in schema:
+        assert value in schema["enum"], f"{at}: {value!r}"
+    if "pattern" in schema:
+        assert re.search(schema["pattern"], value), at
+    if isinstance(value, dict):
+        assert set(schema.get("required", ())) <= set(value), f"{at}: {set(schema.get('required', ())) - set(value)}"
+        properties, others = schema.get("properties", {}), schema.get("additionalProperties")
+        for key, item in value.items():
+            if key in properties:
+                validate(item, properties[key], f"{at}.{key}")
+            elif others:
+                validate(item, others, f"{at}.{key}")
+    if isinstance(value, list):
+        assert schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", len(value)), at
+        for i, item in enumerate(value):
+            validate(item, schema.get("items", {}), f"{at}[{i}]")
+
+
+def _strict(document: str) -> Any:
+    def no_constant(name: str) -> None:
+        raise AssertionError(f"{name} is not JSON")
+
+    return json.loads(document, parse_constant=no_constant)
+
+
+def test_json_is_valid_strict_and_as_the_schema_says() -> None:
+    document = _strict(json_report.render(full_report()))
+    validate(document, SCHEMA)
+    assert [f["path"] for f in document["files"]] == ["a/walk.glb", "b/walk.blend", "c/clean.bvh", "d/cut.glb"]
+    assert document["tool"]["blender"] == "4.5.15"
+    assert document["summary"]["findings"] == {"error": 2, "warning": 2, "note": 2}
+    assert document["summary"]["occurrences"] == {"QA104": 16}
+    by_bone = {f["bone"]: f for f in document["files"][1]["findings"]}
+    assert [o["measured"]["excess_deg"] for o in by_bone["腕"]["occurrences"]] == [None, None]
+    assert by_bone["Forearm.L"]["occurrences"][0] == {
+        "frames": [16, 17],
+        "class": "visible",
+        "severity": "error",
+        "fix": "safe",
+        "measured": {"excess_deg": 320, "swept_deg": 340, "shortest_deg": 20},
+    }
+    repair = document["files"][0]["repair"]
+    assert repair["proof"] == {
+        "max_key_change_deg": 0, "max_between_change_deg": 340, "keys_added": 2, "keys_removed": 0,
+    }  # fmt: skip
+    assert (repair["output"], repair["backup"], repair["remark"]) == ("out/walk.glb", "a/walk.glb.bak", "a remark")
+
+
+def test_a_fault_of_one_key_has_one_frame_and_frames_lose_their_noise() -> None:
+    row = finding("A", [1.0], ["error"])
+    row = replace(row, occurrences=replace(row.occurrences, frames=np.array([[0.7 * 24, 0.7 * 24]])))
+    report = Report([FileReport("x", findings=[row])])
+    (occurrence,) = json_report.as_dict(report)["files"][0]["findings"][0]["occurrences"]
+    assert occurrence["frames"] == [16.8]
+
+
+def test_the_order_of_work_changes_no_report() -> None:
+    report = full_report()
+    turned = Report(list(reversed(report.files)), report.blender)
+    for file in turned.files:
+        file.findings = list(reversed(file.findings))
+    for render in FORMATS.values():
+        assert render(turned) == render(full_report())
+
+
+def test_the_text_shows_the_worst_first_and_three_of_many() -> None:
+    lines = text.render(full_report()).splitlines()
+    mine = lines[next(i for i, line in enumerate(lines) if line.startswith("b/walk.blend")) :]
+    places = [line for line in mine[: mine.index("  not evaluated: Hand: driven")] if "frame" in line]
+    assert [re.findall(r"frames (\d+)→(\d+): swings ([\d.]+)° where ([\d.]+)° suffices", p) for p in places[:3]] == [
+        [("16", "17", "340.0", "20.0")],
+        [("19", "20", "330.0", "20.0")],
+        [("18", "19", "320.0", "20.0")],
+    ]
+    assert places[0].strip().startswith("Forearm.L  frames 16→17")
+    assert places[0].endswith("[QA104 sign-flip, error, safe fix]")
+    assert "and 2 more" in "\n".join(mine)
+    assert [p.split()[0] for p in places if not p.startswith("     ")] == ["Forearm.L", "Hand.R", "腕"]
+
+
+def test_the_text_says_seconds_for_a_file_that_counts_in_them() -> None:
+    shown = text.render(full_report())
+    assert "frames 16→17 (0.667→0.708 s): swings" in shown
+    assert shown.count(" s): ") == sum(line.count("a/walk") == 0 and " s): " in line for line in shown.splitlines())
+
+
+def test_the_text_tells_the_repair_and_its_proof() -> None:
+    shown = text.render(full_report())
+    assert "repaired QA104: 31 keys on 4 tracks" in shown
+    assert "keyed poses changed by 0.000°; largest change between keys 340.0°; 2 keys added" in shown
+    assert "refused: QA103 /nodes/1/rotation: shared" in shown
+    assert "1 error, 1 warning, 1 note → 1 warning  ⇒ out/walk.glb (the original is kept as a/walk.glb.bak)" in shown
+    assert "a remark" in shown
+
+
+def test_clean_files_take_one_line_and_failed_files_stand_out() -> None:
+    lines = text.render(full_report()).splitlines()
+    assert sum("clean.bvh" in line for line in lines) == 1
+    assert "FAILED  d/cut.glb: the file is empty (0 bytes)" in lines
+    assert lines.index("FAILED  d/cut.glb: the file is empty (0 bytes)") < lines.index("4 files: 3 audited, 1 failed")
+
+
+def test_the_summary_says_what_fix_would_do() -> None:
+    report = full_report()
+    report.files = [f for f in report.files if f.after is None]
+    unsafe = finding("X", [1.0], ["error"], fix="unsafe")
+    unsafe = replace(unsafe, occurrences=replace(unsafe.occurrences, fix=np.array(["unsafe"])))
+    report.files[1].findings = [finding("A", [1.0], ["error"]), unsafe]
+    assert "4 findings would be repaired by `fix`, 1 needs --unsafe-fixes" in text.render(report)
+
+
+@pytest.mark.parametrize("colour", [False, True])
+def test_colour_only_when_asked_and_it_changes_nothing_else(colour: bool) -> None:
+    shown = text.render(full_report(), colour=colour)
+    assert ("\x1b[" in shown) is colour
+    assert re.sub(r"\x1b\[\d+m", "", shown) == text.render(full_report())
+
+
+def test_an_empty_report() -> None:
+    validate(_strict(json_report.render(Report())), SCHEMA)
+    assert "0 files: 0 audited" in text.render(Report())
+
+
+@pytest.mark.parametrize("place", ["frame 7", "frames 1→49", "at 0.500 s", "0.000→2.000 s", "frames -3→2.5"])
+def test_the_place_is_not_said_twice(place: str) -> None:
+    row = finding("Arm.L", [math.nan], ["error"], message=f"Arm.L, {place}: the key is odd: very")
+    row = replace(row, occurrences=replace(row.occurrences, measured={}))
+    assert "Arm.L  frames 16→17: the key is odd: very  [" in text.render(Report([FileReport("x", findings=[row])]))
+
+
+def test_a_real_repair_is_as_the_schema_says(tmp_path: Path) -> None:
+    path = tmp_path / "turn.bvh"
+    path.write_text(
+        "HIERARCHY\nROOT A\n{\nOFFSET 0 0 0\nCHANNELS 3 Zrotation Xrotation Yrotation\n}\n"
+        "MOTION\nFrames: 4\nFrame Time: 0.04\n160 0 0\n175 0 0\n-170 0 0\n-155 nan 0\n",
+        encoding="utf-8",
+    )
+    row = api.fix_file(path, output=tmp_path / "out/turn.bvh")
+    document = _strict(json_report.render(Report([row])))
+    validate(document, SCHEMA)
+    (file,) = document["files"]
+    assert {a["code"] for a in file["repair"]["applied"]} == {"QA101", "QA201"}
+    assert file["after"]["findings"] == []

@@ -1,0 +1,353 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""F-curve evaluation without Blender: a scalar reference, REFERENCE 13 and 14, NaN keys, exact splitting.
+
+tests/blender/test_curve_evaluate.py compares with Blender itself.
+"""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+from quat_audit import clip
+from quat_audit.rotation import curve, easing
+from quat_audit.rotation import quaternion as quat
+
+
+def curves_of(*keys: Any, **options: Any) -> clip.Curves:
+    """One curve for each list of (time, value)."""
+    co = np.array([k for curve_keys in keys for k in curve_keys], np.float64).reshape(-1, 2)
+    return clip.make_curves(["x"] * len(keys), range(len(keys)), [len(k) for k in keys], co, **options)
+
+
+def bisected(points: np.ndarray, time: float) -> float:
+    """Value of a Bézier segment (4, 2) at a time, by halving the parameter: slow, and sure where x rises."""
+
+    def at(u: float) -> np.ndarray:
+        p = points
+        while len(p) > 1:
+            p = p[:-1] + u * (p[1:] - p[:-1])
+        return p[0]
+
+    low, high = 0.0, 1.0
+    for _ in range(80):
+        middle = (low + high) / 2
+        low, high = (middle, high) if at(middle)[0] < time else (low, middle)
+    return float(at((low + high) / 2)[1])
+
+
+def random_segments(seed: int, n: int) -> np.ndarray:
+    """(N, 4, 2) key, handle, handle, key with x rising from 0 to 10; among them flat, vertical and even ones."""
+    rng = np.random.default_rng(seed)
+    p = rng.normal(size=(n, 4, 2))
+    p[:, 0, 0], p[:, 3, 0] = 0.0, 10.0
+    p[:, 1:3, 0] = rng.uniform(0, 10, (n, 2))
+    p[0, 1:3, 0] = 0.0, 0.0
+    p[1, 1:3, 0] = 10.0, 10.0
+    p[2, 1:3, 0] = 10 / 3, 20 / 3
+    p[3, 1:3, 0] = 0.0, 10.0
+    return p
+
+
+def as_curves(p: np.ndarray) -> clip.Curves:
+    """Each segment a curve of its own."""
+    n = len(p)
+    return clip.make_curves(
+        ["x"] * n,
+        range(n),
+        [2] * n,
+        p[:, [0, 3]].reshape(-1, 2),
+        handle_right=p[:, [1, 3]].reshape(-1, 2),
+        handle_left=p[:, [0, 2]].reshape(-1, 2),
+        interpolation=clip.BEZIER,
+    )
+
+
+def test_bezier_equals_bisection() -> None:
+    p = random_segments(1, 60)
+    at = np.random.default_rng(2).uniform(0.001, 9.999, 40)
+    got = curve.evaluate(as_curves(p), np.arange(60)[:, None], at)
+    assert got.shape == (60, 40)
+    np.testing.assert_allclose(got, [[bisected(points, t) for t in at] for points in p], atol=1e-11)
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-15, -1e-14, 1e-12, -1e-10, 1e-8, 1e-4])
+def test_a_vanishing_cubic_coefficient_costs_no_digits(noise: float) -> None:
+    # Handles a third of the segment apart make the time a quadratic, or, at the thirds, a linear function: glTF's.
+    p = random_segments(9, 30)[4:]
+    p[:, 1, 0] = np.append(np.linspace(0, 20 / 3, 25), 10 / 3)
+    p[:, 2, 0] = p[:, 1, 0] + 10 / 3 + noise
+    at = np.linspace(0.1, 9.9, 9)
+    got = curve.evaluate(as_curves(p), np.arange(26)[:, None], at)
+    np.testing.assert_allclose(got, [[bisected(points, t) for t in at] for points in p], atol=1e-12)
+
+
+def test_long_handles_are_shortened_along_their_direction() -> None:
+    p = random_segments(3, 20)
+    long = p.copy()
+    # Twice the segment's length in time: what counts is the part within it.
+    p[:, 1, 0], p[:, 2, 0] = 10.0, 0.0
+    long[:, 1] = p[:, 0] + 2.0 * (p[:, 1] - p[:, 0])
+    long[:, 2] = p[:, 3] + 2.0 * (p[:, 2] - p[:, 3])
+    # Beside the vertical tangent in the middle, where the value does not depend continuously on rounding.
+    at = np.array([0.5, 2.0, 4.0, 6.0, 9.0])
+    got = curve.evaluate(as_curves(long), np.arange(20)[:, None], at)
+    np.testing.assert_allclose(got, [[bisected(points, t) for t in at] for points in p], atol=1e-9)
+    right, left = curve.clamp_handles(long[:, 0], long[:, 1], long[:, 2], long[:, 3])
+    np.testing.assert_allclose(right, p[:, 1], atol=1e-14)
+    np.testing.assert_allclose(left, p[:, 2], atol=1e-14)
+
+
+def test_curves_of_different_lengths_do_not_mix() -> None:
+    rng = np.random.default_rng(4)
+    keys = []
+    for n in (1, 2, 3, 50, 7):
+        keys.append(np.stack((np.cumsum(rng.uniform(0.5, 3, n)), rng.normal(size=n)), axis=1))
+    curves = curves_of(*keys)
+    which, at = rng.integers(0, 5, 3000), rng.uniform(-5, 120, 3000)
+    expected = [np.interp(t, keys[w][:, 0], keys[w][:, 1]) for w, t in zip(which, at, strict=True)]
+    # Within a ten-thousandth of a key, the key.
+    np.testing.assert_allclose(curve.evaluate(curves, which, at), expected, atol=1e-3)
+    far = [np.abs(keys[w][:, 0] - t).min() > 2e-4 for w, t in zip(which, at, strict=True)]
+    np.testing.assert_allclose(curve.evaluate(curves, which, at)[far], np.array(expected)[far], atol=1e-13)
+
+
+def test_more_times_than_one_step_takes() -> None:
+    curves = curves_of([(0, 0), (1000, 1000)])
+    at = np.linspace(-1, 1001, 100_001)
+    np.testing.assert_allclose(curve.evaluate(curves, 0, at), np.clip(at, 0, 1000), atol=1e-4)
+
+
+def test_a_time_at_or_beside_a_key_is_the_key_and_a_step_holds_until_then() -> None:
+    curves = curves_of([(1, 10), (2, 20), (3, 30)], interpolation=clip.CONSTANT)
+    got = curve.evaluate(curves, 0, [1.0, 1.5, 1.9998, 1.99991, 2.0, 2.00009, 2.5, 3.0, 99.0])
+    np.testing.assert_array_equal(got, [10, 10, 10, 20, 20, 20, 20, 30, 30])
+
+
+def test_slerp_segments_come_out_linear() -> None:
+    curves = curves_of([(0, 1), (4, 3)], interpolation=clip.SLERP, linear_extrapolation=[True])
+    np.testing.assert_allclose(curve.evaluate(curves, 0, [1.0, 6.0, -2.0]), [1.5, 4.0, 0.0])
+
+
+def test_extrapolation_follows_the_end_key() -> None:
+    keys = [(0, 0), (10, 5)]
+    handles = {"handle_left": np.array([[-1.0, -3], [9, 5]]), "handle_right": np.array([[1.0, 3], [12, 9]])}
+    at = np.array([-2.0, 14.0])
+    for mode, linear, expected in (
+        (clip.LINEAR, True, [-1.0, 7.0]),
+        (clip.LINEAR, False, [0.0, 5.0]),
+        (clip.CONSTANT, True, [0.0, 5.0]),
+        (clip.BEZIER, True, [-6.0, 13.0]),
+        (clip.SINE, True, [-6.0, 13.0]),
+    ):
+        curves = curves_of(keys, interpolation=mode, linear_extrapolation=[linear], **handles)
+        np.testing.assert_allclose(curve.evaluate(curves, 0, at), expected)
+    one = {"handle_left": np.array([[-1.0, -3]]), "handle_right": np.array([[1.0, 3]])}
+    for mode, expected in ((clip.LINEAR, [0.0, 0.0]), (clip.BEZIER, [-6.0, 42.0])):
+        curves = curves_of([(0, 0)], interpolation=mode, linear_extrapolation=[True], **one)
+        np.testing.assert_allclose(curve.evaluate(curves, 0, at), expected)
+
+
+def cyclic(before: str, after: str, n_before: int = 0, n_after: int = 0) -> clip.Curves:
+    # 0 → 1 over ten frames, with a knee that tells the two directions apart.
+    return curves_of(
+        [(0, 0), (2, 0.8), (10, 1)],
+        cycles=[clip.Cycles(before, after, n_before, n_after)],
+        linear_extrapolation=[True],
+    )
+
+
+@pytest.mark.parametrize(
+    "mode, at, plain, lift",
+    [
+        # Time, the time within the keys that plays, and the whole cycles that REPEAT_OFFSET adds.
+        ("REPEAT", [12, 25, 10, 20, -3, -10, -12], [2, 5, 10, 10, 7, 0, 8], None),
+        ("REPEAT_OFFSET", [12, 25, 20, -3, -10, -12], [2, 5, 10, 7, 0, 8], [1, 2, 1, -1, -1, -2]),
+        ("MIRROR", [12, 25, 20, 30, -3, -10, -12], [8, 5, 0, 10, 3, 10, 8], None),
+    ],
+)
+def test_cycles(mode: str, at: list[float], plain: list[float], lift: list[int] | None) -> None:
+    curves = cyclic(mode, mode)
+    expected = np.interp(plain, [0, 2, 10], [0, 0.8, 1]) + (0 if lift is None else np.array(lift))
+    np.testing.assert_allclose(curve.evaluate(curves, 0, np.array(at, float)), expected, atol=1e-12)
+
+
+def test_counted_cycles_end_in_the_extrapolation() -> None:
+    curves = cyclic("NONE", "REPEAT", 0, 2)
+    got = curve.evaluate(curves, 0, [-5.0, 15.0, 29.0, 31.0])
+    np.testing.assert_allclose(got, [-2.0, 0.875, 0.975, 1 + 21 * 0.025], atol=1e-12)
+
+
+def test_reference_18_offset_cycles_on_quaternion_components_drift_off_unit_length() -> None:
+    q = quat.from_axis_angle([0, 0, 1], np.radians([0.0, 45.0]))
+    repeat = clip.Cycles(clip.CYCLE_REPEAT_OFFSET, clip.CYCLE_REPEAT_OFFSET, 0, 0)
+    curves = curves_of(*([(0, q[0, c]), (10, q[1, c])] for c in range(4)), cycles=[repeat] * 4)
+    norms = quat.norm(curve.evaluate(curves, np.arange(4), np.array([[10.0], [20.0], [30.0], [40.0]])))
+    drift = q[0] + np.arange(1, 5)[:, None] * (q[1] - q[0])
+    np.testing.assert_allclose(norms, np.sqrt((drift**2).sum(axis=1)), atol=1e-12)
+    np.testing.assert_allclose(norms, [1.00, 1.14, 1.38, 1.68], atol=6e-3)
+
+
+# ------------------------------------------------------------------------------------------ 13 and 14
+
+
+def flipped(degrees: float, interpolation: int) -> clip.Curves:
+    """Keys at frames 1 and 11, the second negated; Bézier handles flat at a third, as Blender makes them by default."""
+    q = quat.from_axis_angle([0, 0, 1], np.radians([0.0, degrees])) * [[1.0], [-1.0]]
+    co = np.stack(([[1.0, 11.0]] * 4, q.T), axis=-1).reshape(-1, 2)
+    third = np.array([10 / 3, 0.0])
+    return clip.make_curves(
+        ["q"] * 4,
+        range(4),
+        [2] * 4,
+        co,
+        handle_left=co - third,
+        handle_right=co + third,
+        interpolation=interpolation,
+    )
+
+
+def test_reference_13_linear_keys_through_a_flip() -> None:
+    value = curve.evaluate(flipped(21.0, clip.LINEAR), np.arange(4), 6.0)
+    assert quat.norm(value) == pytest.approx(0.0915, abs=5e-4)
+    assert np.degrees(quat.angle_between([1, 0, 0, 0], value)) == pytest.approx(169.5, abs=1e-9)
+    repaired = value * 0 + curve.evaluate(flipped(21.0, clip.LINEAR), np.arange(4), np.array([[1.0], [11.0]])).T @ [
+        0.5,
+        -0.5,
+    ]
+    assert np.degrees(quat.angle_between([1, 0, 0, 0], repaired)) == pytest.approx(10.5, abs=1e-9)
+
+
+def test_reference_14_default_bezier_keys_swing_away_and_back() -> None:
+    at = np.linspace(1, 11, 401)
+    played = quat.normalize_or_nan(curve.evaluate(flipped(10.0, clip.BEZIER), np.arange(4), at[:, None]))
+    away = np.degrees(quat.angle_between([1, 0, 0, 0], played))
+    assert away[200] == pytest.approx(175.0, abs=1e-6)
+    assert away[0] == pytest.approx(0.0, abs=1e-9) and away[-1] == pytest.approx(10.0, abs=1e-9)
+    swept = np.degrees(quat.arc_angle(played[:-1], played[1:])).sum()
+    assert swept == pytest.approx(350.0, abs=0.1)
+
+
+# ------------------------------------------------------------------------------------------ NaN and disorder
+
+
+@pytest.mark.parametrize("mode", [clip.LINEAR, clip.BEZIER, *range(clip.BACK, clip.SINE + 1)])
+def test_a_nan_key_poisons_the_open_interval_and_no_more(mode: int) -> None:
+    keys = np.array([(0, 1), (10, 2), (20, np.nan), (30, 4), (40, 5)])
+    third = np.array([10 / 3, 0.0])
+    curves = curves_of(keys, interpolation=mode, handle_left=keys - third, handle_right=keys + third)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        got = curve.evaluate(curves, 0, [5, 10, 10.001, 15, 20, 25, 29.999, 30, 35, 40, 50])
+    np.testing.assert_array_equal(np.isnan(got), [False] * 2 + [True] * 5 + [False] * 4)
+    np.testing.assert_array_equal(got[[1, 7, 9, 10]], [2, 4, 5, 5])
+
+
+def test_no_key_a_nan_time_and_infinite_keys_raise_no_warning() -> None:
+    curves = curves_of([], [(0, 0), (np.inf, 1)], [(0, np.inf), (1, -np.inf)], [(np.nan, 1), (2, 3)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        got = curve.evaluate(curves, np.arange(4)[:, None], [0.0, 0.5, np.nan])
+        cyclic_nan = curve.evaluate(cyclic("REPEAT", "MIRROR"), 0, [np.nan, np.inf])
+    assert np.isnan(got[0]).all() and np.isnan(got[:, 2]).all() and np.isnan(cyclic_nan).all()
+    assert got.shape == (4, 3)
+    assert curve.evaluate(curves, [], []).shape == (0,)
+
+
+def test_equal_times_give_the_values_of_those_keys() -> None:
+    curves = curves_of([(0, 0), (5, 1), (5, 9), (10, 10)])
+    got = curve.evaluate(curves, 0, [2.5, 5.0, 7.5])
+    np.testing.assert_allclose(got, [0.5, 9.0, 9.5])
+
+
+# ------------------------------------------------------------------------------------------ easing
+
+
+@pytest.mark.parametrize("mode", range(clip.BACK, clip.SINE + 1))
+@pytest.mark.parametrize("direction", range(4))
+def test_easing_runs_from_key_to_key_and_mirrors(mode: int, direction: int) -> None:
+    u = np.linspace(0, 1, 1001)
+    one = np.ones_like(u)
+    parameters = np.broadcast_to(np.array(easing.DEFAULT_PARAMETERS), (1001, 3))
+
+    def eased(way: int) -> np.ndarray:
+        return easing.ease(
+            mode, u, direction=np.full(1001, way, np.uint8), change=2 * one, duration=12 * one, parameters=parameters
+        )
+
+    got = eased(direction)
+    tolerance = 4e-3 if mode == clip.ELASTIC else 1e-12
+    np.testing.assert_allclose(got[[0, -1]], [0, 2], atol=tolerance)
+    assert np.abs(np.diff(got)).max() < 0.3
+    ease_in, ease_out, both = (eased(w) for w in (clip.EASE_IN, clip.EASE_OUT, clip.EASE_IN_OUT))
+    np.testing.assert_allclose(ease_out, 2 - ease_in[::-1], atol=1e-12)
+    np.testing.assert_allclose(both, 2 - both[::-1], atol=1e-12)
+    springy = mode in (clip.BACK, clip.BOUNCE, clip.ELASTIC)
+    if direction == clip.EASE_AUTO:
+        np.testing.assert_array_equal(got, ease_out if springy else ease_in)
+    if not springy:
+        assert (np.diff(ease_in) >= 0).all() and ease_in[500] < 1.0 < ease_out[500]
+
+
+# ------------------------------------------------------------------------------------------ splitting, Hermite
+
+
+def test_a_split_segment_is_the_same_curve() -> None:
+    p = random_segments(5, 200)
+    rng = np.random.default_rng(6)
+    # Handles beyond the segment too.
+    p[150:, 1, 0] += rng.uniform(0, 5, 50)
+    p[150:, 2, 0] -= rng.uniform(0, 5, 50)
+    at = rng.uniform(0.5, 9.5, 200)
+    split = curve.split_bezier(p[:, 0], p[:, 1], p[:, 2], p[:, 3], at)
+    np.testing.assert_array_equal(split.co[:, 0], at)
+    whole = as_curves(p)
+    np.testing.assert_allclose(split.co[:, 1], curve.evaluate(whole, np.arange(200), at), atol=1e-9)
+    halves = (
+        np.stack((p[:, 0], split.right0, split.left, split.co), axis=1),
+        np.stack((split.co, split.right, split.left1, p[:, 3]), axis=1),
+    )
+    # Where the handles cross, a half can need one that is longer than itself, and those are shortened on playback.
+    right, left = curve.clamp_handles(p[:, 0], p[:, 1], p[:, 2], p[:, 3])
+    crossing = right[:, 0] > left[:, 0]
+    assert 40 < crossing.sum() < 160
+    for half, (low, high) in zip(halves, ((np.zeros(200), at), (at, np.full(200, 10.0))), strict=True):
+        shortened = curve.clamp_handles(half[:, 0], half[:, 1], half[:, 2], half[:, 3])
+        playable = np.isclose(shortened, half[:, 1:3].swapaxes(0, 1), atol=1e-9).all(axis=(0, 2))
+        assert playable[~crossing].all() and playable.mean() > 0.7
+        for part in (0.1, 0.5, 0.83):
+            t = low + part * (high - low)
+            expected = curve.evaluate(whole, np.arange(200), t)
+            got = curve.evaluate(as_curves(half), np.arange(200), t)
+            np.testing.assert_allclose(got[playable], expected[playable], atol=1e-8)
+
+
+def test_a_split_broadcasts_over_times_and_refuses_times_outside() -> None:
+    p = random_segments(7, 5)[4]
+    split = curve.split_bezier(*p, [1.0, 5.0, 9.0])
+    assert all(part.shape == (3, 2) for part in split)
+    for at in (0.0, 10.0, -1.0, np.nan):
+        with pytest.raises(ValueError, match="strictly between"):
+            curve.split_bezier(*p, at)
+
+
+def test_hermite_handles_draw_the_hermite_curve() -> None:
+    rng = np.random.default_rng(8)
+    v0, m0, m1, v1 = rng.normal(size=(4, 30))
+    dt = rng.uniform(0.1, 5.0, 30)
+    right, left = curve.hermite_to_bezier(v0, m0, m1, v1, dt)
+    x = [np.zeros(30), dt / 3, 2 * dt / 3, dt]
+    p = np.stack((np.stack(x, 1), np.stack((v0, right, left, v1), 1)), axis=-1)
+    for s in (0.2, 0.5, 0.77):
+        # glTF 2.0, appendix C: cubic spline interpolation.
+        expected = (
+            (2 * s**3 - 3 * s**2 + 1) * v0
+            + dt * (s**3 - 2 * s**2 + s) * m0
+            + (3 * s**2 - 2 * s**3) * v1
+            + dt * (s**3 - s**2) * m1
+        )
+        got = curve.evaluate(as_curves(p), np.arange(30), s * dt)
+        np.testing.assert_allclose(got, expected, atol=1e-12)

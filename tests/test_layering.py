@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The arrows of the floor plan, made true: who may import whom. Read from the source, nothing is run."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "quat_audit"
+FILES = sorted(PACKAGE.rglob("*.py"))
+
+BLENDER_MODULES = {"bpy", "mathutils", "gpu", "addon_utils", "bl_ext", "bpy_extras", "gpu_extras", "idprop", "blf"}
+OURS = {"blender", "ui"}  # the only folders that may import them
+
+# What a part of the house may import of the rest (besides itself). Missing: anything but blender and ui.
+MAY_IMPORT = {
+    "clip": set(),
+    "errors": set(),
+    "version": set(),
+    "finding": {"clip"},
+    "rotation": {"clip"},
+    "keys": {"clip", "rotation"},
+    "measure": {"clip", "keys", "rotation"},
+    "edit": {"clip", "keys", "rotation"},
+    "rules": {"clip", "edit", "finding", "keys", "measure", "rotation"},
+    "audit": {"clip", "finding", "keys", "measure", "rotation", "rules"},
+    "proof": {"clip", "finding", "keys", "measure", "rotation"},
+    "repair": {"audit", "clip", "edit", "finding", "proof", "rules"},
+    "files": {"clip", "errors", "finding", "rotation"},
+    "blender": {"cli", "clip", "errors", "finding", "rotation", "version"},
+    "inputs": {"errors"},
+    "publish": {"errors"},
+    "reports": {"finding", "version"},
+    "sources": {"blender", "clip", "errors", "files", "finding", "inputs", "publish"},
+    "fixing": {"audit", "clip", "errors", "finding", "proof", "publish", "repair", "rules", "sources"},
+    "api": {"audit", "blender", "errors", "finding", "fixing", "publish", "repair", "sources"},
+    "cli": {"api", "errors", "finding", "inputs", "publish", "reports", "rules", "sources", "version"},
+    "__main__": {"cli"},
+    "__init__": {"blender"},
+}
+# One file of blender/ is a door into the house, not part of the adapter.
+ONLY_FROM = {("blender", "cli"): {"command.py"}}
+
+
+def _part(path: Path) -> str:
+    relative = path.relative_to(PACKAGE)
+    return relative.parts[0] if len(relative.parts) > 1 else relative.stem
+
+
+def _imports(path: Path) -> Iterator[tuple[int, str, bool]]:
+    """(relative level, dotted name, at module level) of every import. For `from . import x`, the name is x."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    top = set(map(id, tree.body))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                yield 0, alias.name, id(node) in top
+        elif isinstance(node, ast.ImportFrom):
+            if node.module:
+                yield node.level, node.module, id(node) in top
+            else:
+                for alias in node.names:
+                    yield node.level, alias.name, id(node) in top
+
+
+def _parts_imported(path: Path) -> Iterator[str]:
+    depth = len(path.relative_to(PACKAGE).parts)  # 1: in the package itself
+    for level, name, _ in _imports(path):
+        if level == depth:
+            yield name.split(".")[0]
+        elif level:
+            assert level < depth, f"{path.name} imports from above the package"
+            yield path.relative_to(PACKAGE).parts[0]
+
+
+def _id(path: Path) -> str:
+    return path.relative_to(PACKAGE).as_posix()
+
+
+def test_every_part_has_its_place() -> None:
+    assert {_part(path) for path in FILES} <= set(MAY_IMPORT)
+    assert len(FILES) > 20
+
+
+@pytest.mark.parametrize("path", FILES, ids=_id)
+def test_imports_go_one_way(path: Path) -> None:
+    part = _part(path)
+    for imported in _parts_imported(path):
+        assert imported == part or imported in MAY_IMPORT[part], f"{_id(path)} must not import {imported}"
+        only = ONLY_FROM.get((part, imported))
+        assert only is None or path.name in only, f"{_id(path)} must not import {imported}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=_id)
+def test_only_the_adapter_imports_blender_and_nothing_imports_the_package_by_name(path: Path) -> None:
+    for level, name, _ in _imports(path):
+        module = name.split(".")[0]
+        if level == 0:
+            assert module != PACKAGE.name, f"{_id(path)}: as an extension the package has another name"
+            assert module not in BLENDER_MODULES or _part(path) in OURS, f"{_id(path)} must not import {module}"
+            allowed = module in sys.stdlib_module_names or module == "numpy" or module in BLENDER_MODULES
+            assert allowed, f"{_id(path)} imports {module}, which is neither the standard library nor NumPy"
+
+
+@pytest.mark.parametrize("path", [p for p in FILES if _part(p) not in OURS], ids=_id)
+def test_the_adapter_is_imported_only_where_it_is_used(path: Path) -> None:
+    for level, name, top in _imports(path):
+        assert not (level and top and name.split(".")[0] in OURS), (
+            f"{_id(path)} imports the adapter when it is imported"
+        )
+
+
+@pytest.mark.parametrize("path", FILES, ids=_id)
+def test_only_the_command_line_prints(path: Path) -> None:
+    calls = [n.func for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, ast.Call)]
+    prints = [call for call in calls if isinstance(call, ast.Name) and call.id == "print"]
+    assert not prints or path.name == "cli.py"
+
+
+@pytest.mark.parametrize("path", FILES, ids=_id)
+def test_every_file_says_its_licence_and_what_it_is_and_stays_short(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert text.startswith("# SPDX-License-Identifier: GPL-3.0-or-later\n")
+    assert ast.get_docstring(ast.parse(text)) or path.stat().st_size < 60, "no module docstring"
+    assert text.count("\n") <= 420
+    assert path.stem not in ("utils", "helpers", "common", "misc")
+
+
+def test_importing_everything_but_the_adapter_imports_no_blender() -> None:
+    modules = [
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        for path in FILES
+        if _part(path) not in (*OURS, "__main__")
+    ]
+    code = (
+        "import importlib, sys\n"
+        f"for name in {modules!r}: importlib.import_module(name)\n"
+        f"print(sorted(set(sys.modules) & {BLENDER_MODULES!r}))"
+    )
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (run.returncode, run.stdout.strip()) == (0, "[]"), run.stderr
