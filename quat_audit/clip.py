@@ -163,7 +163,7 @@ class Clip:
     tracks: Tracks
     not_evaluated: tuple[tuple[str, str], ...] = ()
     # Views computed from this clip (keys.py); a new clip starts with an empty one.
-    cache: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
+    cache: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def frame_range(self) -> tuple[float, float] | None:

@@ -50,16 +50,20 @@ def bridge_keys(clip: Clip, key: Ints, time: Floats, value: Floats) -> Clip:
 
 
 def straighten_handles(curves: Curves, key: Ints, left_too: Bools, right_too: Bools) -> Curves:
-    """Lay the handles of keys (P,) a third of the way along the chord to the neighbouring key."""
+    """Lay the handles of keys (P,) a third of the way along the chord to the neighbouring key.
+
+    Where there is none, or where it is not finite, they are flat and one frame long.
+    """
     co = curves.co
     left, right = curves.handle_left.copy(), curves.handle_right.copy()
     curve = np.searchsorted(curves.offsets, key, side="right") - 1
     is_first, is_last = key == curves.offsets[curve], key == curves.offsets[curve + 1] - 1
     for points, chosen, step, at_end in ((left, left_too, -1, is_first), (right, right_too, 1, is_last)):
         inner = chosen & ~at_end
+        inner[inner] = np.isfinite(co[key[inner] + step]).all(axis=1)
         here, there = key[inner], key[inner] + step
         points[here] = co[here] + (co[there] - co[here]) / 3.0
-        outer = key[chosen & at_end]
+        outer = key[chosen & ~inner]
         points[outer] = co[outer] + (np.array([step, 0.0], dtype=co.dtype))
     return replace(curves, handle_left=left, handle_right=right)
 
@@ -202,7 +206,12 @@ def insert_keys(clip: Clip, curve: Ints, time: Floats) -> Clip:
 def can_insert(clip: Clip, curve: int) -> str:
     """Why keys cannot be inserted into a curve without changing its shape; "" when they can."""
     curves = clip.curves
-    played = curves.interpolation[curves.rows(curve)]
+    rows = curves.rows(curve)
+    played = curves.interpolation[rows]
+    if not all(np.isfinite(p[rows]).all() for p in (curves.co, curves.handle_left, curves.handle_right)):
+        return "some of its keys are not finite numbers (QA101)"
+    if np.any(np.diff(curves.co[rows, 0]) <= 0):
+        return "its keys are not in order of time (QA401)"
     if curves.unevaluable[curve]:
         return f"its values between keys cannot be computed ({curves.unevaluable[curve]})"
     if np.any((played > BEZIER) & (played <= 12)):
@@ -239,8 +248,9 @@ def _insert_pass(curves: Curves, curve: Ints, segment: Ints, time: Floats) -> Cu
     before, after = segment < curves.offsets[curve], segment + 1 >= curves.offsets[curve + 1]
     inner = ~before & ~after
     like = np.where(before, segment + 1, segment)
-    played = np.where(before, LINEAR, curves.interpolation[like]).astype(np.uint8)
-    # Beyond the last key the curve runs straight, so its last key must say so.
+    played = curves.interpolation[like]
+    # Before the first and beyond the last key the curve runs straight: LINEAR keys go on as it did.
+    played = np.where(before | (after & (played != CONSTANT)), LINEAR, played).astype(np.uint8)
     co = np.stack([time, value], axis=1)
     left, right = co.copy(), co.copy()
     handle_left, handle_right = curves.handle_left.copy(), curves.handle_right.copy()
@@ -283,7 +293,14 @@ def _insert_pass(curves: Curves, curve: Ints, segment: Ints, time: Floats) -> Cu
 
 
 def add_keys(clip: Clip, curve: Ints, time: Floats, value: Floats) -> Clip:
-    """Insert keys at (curve, time) pairs (P,) with values of their own; handles around them lie straight."""
+    """Insert keys at (curve, time) pairs (P,) with values of their own; handles around them lie straight.
+
+    A pair within 0.01 frame of an existing key is left out: that key keeps its value.
+    """
+    near = _close_to_key(clip.curves, curve, _segments(clip.curves, curve, time), time)
+    curve, time, value = curve[~near], time[~near], value[~near]
+    if not len(curve):
+        return clip
     clip = insert_keys(clip, curve, time)
     curves = clip.curves
     key = _segments(curves, curve, time + SAME_TIME_FRAMES / 2)

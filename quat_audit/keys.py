@@ -95,6 +95,20 @@ def rotation_steps(clip: Clip, kind: str) -> Steps:
 def _rotation_keys(clip: Clip, kind: str) -> Keys:
     n = COMPONENTS[kind]
     tracks = np.flatnonzero(np.array([k == kind for k in clip.tracks.kind], dtype=bool))
+    if not len(tracks):
+        none = np.zeros(0, dtype=np.int64)
+        return Keys(
+            kind,
+            none,
+            np.zeros(1, dtype=np.int64),
+            none,
+            np.zeros(0),
+            np.zeros((0, n)),
+            none.reshape(0, n),
+            none > 0,
+            none > 0,
+            np.zeros(0),
+        )
     curves = clip.tracks.curves[tracks, :n]
     counts = np.where(curves >= 0, clip.curves.counts[curves], -1) if len(clip.curves) else np.full(curves.shape, -1)
     together = np.all(counts == counts[:, :1], axis=1) & np.all(curves >= 0, axis=1)
@@ -177,6 +191,9 @@ def _union_rows(clip: Clip, curves: Ints, pose: Floats) -> tuple[Ints, Floats, F
 
 
 def _rotation_steps(clip: Clip, keys: Keys) -> Steps:
+    if not len(keys.time):
+        none, no = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool)
+        return Steps(none, none, np.zeros(0), no, no, np.zeros(0))
     if keys.valid.all():  # neighbours lie side by side: slices instead of look-ups
         first = np.flatnonzero(keys.member[1:] == keys.member[:-1])
         second = first + 1

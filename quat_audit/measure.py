@@ -128,12 +128,13 @@ def sample_blocks(
 
 def sweep(clip: Clip, keys: Keys, steps: Steps, which: Ints) -> Sweep:
     """Angles of the steps `which` (P,) of a clip."""
-    swept = np.empty(len(which))
-    for part, count in sample_blocks(keys, steps, which, SAMPLES if keys.kind != EULER else EULER_SAMPLES):
-        swept[part] = path_length(played_path(clip, keys, steps, which[part], count))
+    swept = np.zeros(len(which))
+    # A slerp travels the shortest way, and what is held nothing: no need to sample those.
+    sampled = np.flatnonzero(~steps.slerp[which] & ~steps.constant[which])
+    for part, count in sample_blocks(keys, steps, which[sampled], SAMPLES if keys.kind != EULER else EULER_SAMPLES):
+        swept[sampled[part]] = path_length(played_path(clip, keys, steps, which[sampled[part]], count))
     a = to_rotation(clip, keys, keys.value[steps.first[which]], steps.first[which])
     b = to_rotation(clip, keys, keys.value[steps.second[which]], steps.second[which])
     shortest = quaternion.angle_between(a, b)
-    # CONSTANT plays nothing between the keys: nothing is travelled beyond the cut itself.
-    swept = np.where(steps.constant[which], shortest, np.maximum(swept, shortest))
+    swept = np.maximum(swept, shortest)
     return Sweep(np.degrees(swept), np.degrees(shortest), np.degrees(swept - shortest))

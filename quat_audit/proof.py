@@ -152,13 +152,7 @@ def _compare_kind(before: Clip, after: Clip, kind: str, tracks: Ints, partner: I
     else:
         b = _rotations_at(after, kind, partner[members], keys.time[rows])
     np.maximum.at(changes.key_deg, members, _angle_deg(a, b))
-    # Some ulps of float32: in the stored value, and in what is evaluated from it.
-    largest = np.ones(len(before.tracks))
-    for column in range(keys.value.shape[1]):
-        np.maximum.at(largest, members, np.abs(keys.value[rows, column]))
-    changes.tolerance_deg[tracks] = np.maximum(
-        KEY_TOLERANCE_DEG, np.degrees(8.0 * np.finfo(np.float32).eps * largest[tracks])
-    )
+    changes.tolerance_deg[tracks] = _storage_cost_deg(keys, after_keys, tracks, partner)
     after_steps = _steps_of(after, kind, steps)
     for block, samples in sample_blocks(keys, steps, which, SAMPLES, SAMPLE_STEP_RAD):
         part = which[block]
@@ -172,11 +166,31 @@ def _compare_kind(before: Clip, after: Clip, kind: str, tracks: Ints, partner: I
             then = _rotations_at(after, kind, owner, time.ravel()).reshape(len(part), samples + 1, 4)
         at = keys.track_of(steps.first[part])
         np.maximum.at(changes.between_deg, at, _angle_deg(now, then).max(axis=1))
-        # Where nothing could be played before (NaN), there is no length to compare with.
-        broken = np.isnan(now).any(axis=(1, 2))
+        # Where nothing could be played before (NaN, or a key between that is no rotation), there is no length
+        # to compare with.
+        broken = np.isnan(now).any(axis=(1, 2)) | (steps.second[part] - steps.first[part] > 1)
         longer = np.degrees(path_length(then) - path_length(now))
         np.maximum.at(changes.longer_deg, at, np.where(broken, 0.0, longer))
     _compare_cycles(before, after, keys, np.flatnonzero(mine & keys.valid), partner, changes)
+
+
+def _storage_cost_deg(keys: Keys, after_keys: Keys, tracks: Ints, partner: Ints) -> Floats:
+    """(P,) degrees that rounding the values of some tracks to float32 can turn them by, at least KEY_TOLERANCE_DEG.
+
+    A component is off by half an ulp, so by up to eps / 2 × its size, before and after; a quaternion's angle is
+    twice its components'.
+    """
+
+    def largest(k: Keys, of: Ints) -> Floats:
+        size = np.zeros(len(k.tracks))
+        filled = np.flatnonzero(np.diff(k.offsets))
+        for column in range(k.value.shape[1] if len(filled) else 0):
+            size[filled] = np.fmax(size[filled], np.fmax.reduceat(np.abs(k.value[:, column]), k.offsets[filled]))
+        return np.asarray(size[np.searchsorted(k.tracks, of)])
+
+    size = np.maximum(largest(keys, tracks), largest(after_keys, partner[tracks]))
+    cost = keys.value.shape[1] * np.finfo(np.float32).eps * np.maximum(size, 1.0)
+    return np.asarray(np.maximum(KEY_TOLERANCE_DEG, np.degrees(cost)))
 
 
 def _rows_differ(a: Floats, b: Floats) -> Bools:
@@ -225,28 +239,45 @@ def _angle_deg(a: Floats, b: Floats) -> Floats:
 
 
 def _ends_changed_together(before: Clip, after: Clip, keys: Keys, steps: Steps, which: Ints) -> Bools:
-    """(P,) what plays on the step is the same rotation by construction: nothing changed at either end, or both
-    ends were negated, or shifted by the same whole turns, with their handles."""
+    """(P,) what plays on the step is the same rotation by construction: both ends were negated with their
+    handles, or shifted by the same half or whole turns, or mirrored alike (the equivalent triple)."""
     if not np.array_equal(before.curves.interpolation, after.curves.interpolation):
         return np.zeros(len(which), dtype=bool)
     first, second = keys.key[steps.first[which]], keys.key[steps.second[which]]
-    whole = np.all((first >= 0) & (second >= 0), axis=1)
-    ends = ("co", first), ("handle_right", first), ("handle_left", second), ("co", second)
-    old = [getattr(before.curves, name)[:, 1].take(key).astype(np.float64) for name, key in ends]
-    new = [getattr(after.curves, name)[:, 1].take(key).astype(np.float64) for name, key in ends]
+    together = np.all((first >= 0) & (second >= 0), axis=1)
+    old, new = (
+        [getattr(c, name)[:, 1].astype(np.float64) for name in ("co", "handle_left", "handle_right")]
+        for c in (before.curves, after.curves)
+    )
     if keys.kind == QUATERNION:
-        kept = np.all([x == y for x, y in zip(old, new, strict=True)], axis=(0, 2))
-        negated = np.all([x == -y for x, y in zip(old, new, strict=True)], axis=(0, 2))
-        return np.asarray(whole & (kept | negated))
-    # Whole turns added to all four, or the equivalent triple taken for all four: differences stay or mirror.
-    size = np.maximum(1.0, np.abs(new[0]).max(initial=0.0))
-    close = 4.0 * np.finfo(np.float32).eps * size
+        kept = np.all([x == y for x, y in zip(old, new, strict=True)], axis=0)
+        negated = np.all([x == -y for x, y in zip(old, new, strict=True)], axis=0)
+        return np.asarray(together & (_everywhere(kept, first, second) | _everywhere(negated, first, second)))
+    close = 4.0 * np.finfo(np.float32).eps * np.fmax.reduce(np.abs(new[0]), initial=1.0)
     shift = new[0] - old[0]
-    moved = np.all([np.abs(y - x - shift) <= close for x, y in zip(old, new, strict=True)], axis=0)
-    mirror = new[0] + old[0]
-    mirrored = np.all([np.abs(y + x - mirror) <= close for x, y in zip(old, new, strict=True)], axis=0)
-    half_turns = np.abs(shift - np.pi * np.round(shift / np.pi)) <= close
-    return np.asarray(whole & np.all((moved & half_turns) | mirrored, axis=1))
+    whole = np.abs(shift - np.pi * np.round(shift / np.pi)) <= close
+    plain = whole & np.all([np.abs(y - x - shift) <= close for x, y in zip(old[1:], new[1:], strict=True)], axis=0)
+    result = together & _everywhere(plain, first, second)
+    for component in range(first.shape[1]):
+        result &= np.abs(shift.take(first[:, component]) - shift.take(second[:, component])) <= close
+    rest = np.flatnonzero(together & ~result)
+    if len(rest):
+        first, second = first[rest], second[rest]
+        mirror = new[0] + old[0]
+        mirrored = np.all([np.abs(y + x - mirror) <= close for x, y in zip(old[1:], new[1:], strict=True)], axis=0)
+        moved = (plain[first] & plain[second]) & (np.abs(shift[first] - shift[second]) <= close)
+        turned = (mirrored[first] & mirrored[second]) & (np.abs(mirror[first] - mirror[second]) <= close)
+        result[rest] = np.all(moved | turned, axis=1)
+    return np.asarray(result)
+
+
+def _everywhere(flag: Bools, first: Ints, second: Ints) -> Bools:
+    """(P,) the flag of a key holds for every component at both ends."""
+    result = np.ones(len(first), dtype=bool)
+    for key in (first, second):
+        for component in range(key.shape[1]):
+            result &= flag.take(key[:, component])
+    return result
 
 
 def _rotations_at(clip: Clip, kind: str, tracks: Ints, time: Floats) -> Floats:

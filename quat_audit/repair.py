@@ -33,6 +33,7 @@ def repair_clip(
     for allow_unsafe in (False, True) if unsafe else (False,):
         for _ in range(MAX_PASSES):
             start = current
+            refused = {}  # every pass asks again for all that is left
             for rule in ordered:
                 edited = _apply(rule, current, limits, allow_unsafe, refused)
                 if edited is not current:

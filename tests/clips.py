@@ -54,7 +54,8 @@ def random_quaternions(rng: np.random.Generator, count: int) -> np.ndarray:
 def thirds(times: Any, values: Any) -> tuple[np.ndarray, np.ndarray]:
     """Left and right handles (N, 2) a third of the way along the chords; flat and one frame long at the ends."""
     co = np.stack([np.asarray(times, float), np.asarray(values, float)], axis=1)
-    left, right = co - [1.0, 0.0], co + [1.0, 0.0]
+    frame = np.array([1.0, 0.0])
+    left, right = co - frame, co + frame
     left[1:] = co[1:] + (co[:-1] - co[1:]) / 3
     right[:-1] = co[:-1] + (co[1:] - co[:-1]) / 3
     return left, right
@@ -66,8 +67,8 @@ def free_handles(rng: np.random.Generator, times: Any, values: Any, spread: floa
     gap = np.diff(times, prepend=times[:1] - 1.0) if len(times) else times
     next_gap = np.diff(times, append=times[-1:] + 1.0) if len(times) else times
     left, right = np.empty((*values.shape, 2)), np.empty((*values.shape, 2))
-    for handle, reach, sign in ((left, gap, -1.0), (right, next_gap, 1.0)):
-        reach = np.abs(np.nan_to_num(reach))[:, None]
+    for handle, span, sign in ((left, gap, -1.0), (right, next_gap, 1.0)):
+        reach = np.abs(np.nan_to_num(span))[:, None]
         handle[..., 0] = times[:, None] + sign * reach * rng.uniform(0.0, 1.3, values.shape)
         handle[..., 1] = values + rng.uniform(-spread, spread, values.shape)
     return left, right
@@ -241,7 +242,9 @@ def _merged_curves(name: str, curves: list[Curves]) -> Any:
     if name in ("easing", "easing_parameters"):
         if all(part is None for part in parts):
             return None
-        empty = (lambda n: np.zeros(n, np.uint8)) if name == "easing" else (lambda n: np.zeros((n, 3), curves[0].co.dtype))
+        empty = (
+            (lambda n: np.zeros(n, np.uint8)) if name == "easing" else (lambda n: np.zeros((n, 3), curves[0].co.dtype))
+        )
         return np.concatenate([empty(len(c.co)) if p is None else p for p, c in zip(parts, curves, strict=True)])
     return _concatenated(parts)
 

@@ -64,4 +64,7 @@ def bridge_rows(clip: Clip, keys: Keys, rows: Ints, time: Floats) -> Clip:
     key = keys.key[rows]
     whole = keys.aligned[keys.member[rows]][:, None]
     write = (key >= 0) & (whole | ~np.isfinite(clip.curves.co[key, 1]))
-    return bridge_keys(clip, key[write], np.broadcast_to(time[:, None], key.shape)[write], value[write])
+    # A key keeps the time that it has: components may stand up to 0.01 frame apart.
+    own = clip.curves.co[key, 0].astype(np.float64)
+    times = np.where(np.isfinite(own), own, time[:, None])
+    return bridge_keys(clip, key[write], times[write], value[write])

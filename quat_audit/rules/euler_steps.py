@@ -58,8 +58,11 @@ def long_steps(clip: Clip, limits: Limits) -> LongSteps:
 
 def _long_steps(clip: Clip, limits: Limits) -> LongSteps:
     keys, steps = rotation_keys(clip, EULER), rotation_steps(clip, EULER)
+    if not len(steps.first):
+        none = np.zeros(0)
+        return LongSteps(steps.first, np.zeros(0, "<U24"), Sweep(none, none, none), none)
     delta = keys.value[steps.second] - keys.value[steps.first]
-    which = np.flatnonzero(np.abs(delta).max(axis=1, initial=0.0) > np.pi / 2) if len(delta) else np.zeros(0, np.int64)
+    which = np.flatnonzero(np.abs(delta).max(axis=1) > np.pi / 2)
     which = which[~steps.constant[which] & (steps.gap_frames[which] > 0)]
     if len(which):
         toggle, turns = _nearest(clip, keys, steps, which)
@@ -190,6 +193,15 @@ def nearest_representation(clip: Clip, keys: Keys, steps: Steps, which: Ints) ->
     which = which[movable_steps(clip, keys, steps, which)]
     if not len(which):
         return clip
+    # The measurement of all candidates and the repair of them are usually the same edit.
+    name = ("nearest", which.tobytes())
+    if name not in clip.cache:
+        clip.cache[name] = _take_nearest(clip, keys, steps, which)
+    edited: Clip = clip.cache[name]
+    return edited
+
+
+def _take_nearest(clip: Clip, keys: Keys, steps: Steps, which: Ints) -> Clip:
     toggle, _ = _nearest(clip, keys, steps, which)
     count = len(keys.time)
     flip, starts = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)

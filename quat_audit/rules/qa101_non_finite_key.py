@@ -104,13 +104,16 @@ def _message(occurrences: Occurrences, worst: int) -> str:
 def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Clip:
     allowed = {f.data_path for f in findings if f.fix == SAFE or unsafe}
     chosen = np.array([path in allowed for path in clip.curves.data_path], dtype=bool)
-    chosen &= unsafe | ~_hopeless_curves(clip)
-    if not chosen.any():
-        return clip
+    alive = chosen & (unsafe | ~_hopeless_curves(clip))
+    before = clip
     for kind in (QUATERNION, EULER):
-        clip = _fix_rotations(clip, kind, chosen)
+        clip = _fix_rotations(clip, kind, alive)
+    # What is still bad is not a rotation, or has no time: the key goes, and a curve that loses all of them.
+    drop = alive[clip.curves.curve_of_key()] & ~np.isfinite(clip.curves.co).all(axis=1)
+    clip = keep_keys(clip, ~drop) if drop.any() else clip
     clip = _straighten_bad_handles(clip, chosen)
-    return _remove_bad_keys(clip, chosen)
+    emptied = (clip.curves.counts == 0) & (before.curves.counts > 0)
+    return keep_curves(clip, ~emptied) if emptied.any() else clip
 
 
 def _fix_rotations(clip: Clip, kind: str, chosen: Bools) -> Clip:
@@ -128,9 +131,10 @@ def _fix_rotations(clip: Clip, kind: str, chosen: Bools) -> Clip:
     row_time = np.where(timed, time, 0.0).sum(axis=1) / np.maximum(timed.sum(axis=1), 1)
     moved = no_time & mine[:, None] & timed.any(axis=1)[:, None]
     if moved.any():
-        points = co.copy()
+        points, marked = co.copy(), clip.curves.marked.copy()
         points[keys.key[moved], 0] = np.broadcast_to(row_time[:, None], moved.shape)[moved]
-        clip = with_curves(clip, replace(clip.curves, co=points))
+        marked[keys.key[moved]] = True
+        clip = with_curves(clip, replace(clip.curves, co=points, marked=marked))
     rows = np.flatnonzero(mine & no_value.any(axis=1) & timed.any(axis=1))
     return bridge_rows(clip, keys, rows, row_time[rows]) if len(rows) else clip
 
@@ -142,17 +146,6 @@ def _straighten_bad_handles(clip: Clip, chosen: Bools) -> Clip:
     right = usable & ~np.isfinite(curves.handle_right).all(axis=1)
     key = np.flatnonzero(left | right)
     return with_curves(clip, straighten_handles(curves, key, left[key], right[key])) if len(key) else clip
-
-
-def _remove_bad_keys(clip: Clip, chosen: Bools) -> Clip:
-    """What is still bad is not a rotation, or has no time: the key goes, and a curve that loses all of them."""
-    curves = clip.curves
-    drop = chosen[curves.curve_of_key()] & ~np.isfinite(curves.co).all(axis=1)
-    if not drop.any():
-        return clip
-    clip = keep_keys(clip, ~drop)
-    emptied = (clip.curves.counts == 0) & (curves.counts > 0)
-    return keep_curves(clip, ~emptied) if emptied.any() else clip
 
 
 RULE = Rule(CODE, NAME, "NaN or infinity in a key", __doc__, find, fix, STAGE_VALUES, keys_only=True)

@@ -14,7 +14,8 @@ Always a note: Blender plays what was keyed.
 
 ## Fix
 Unsafe: a key is inserted half-way, on the side that Blender plays now, so that no tool can choose. A zero dot
-product keeps its sign; no fix of any rule turns such a step round.
+product keeps its sign; no fix of any rule turns such a step round. Held steps and a format's own slerp have no side:
+no fix.
 
 ## Known limits
 Steps that QA104 calls ambiguous (the long way is played) are reported there only.
@@ -28,7 +29,7 @@ import numpy as np
 
 from ..clip import QUATERNION, Clip
 from ..edit import insert_keys, scale_keys
-from ..finding import NOTE, UNSAFE, Finding, Occurrences
+from ..finding import NONE, NOTE, UNSAFE, Finding, Occurrences
 from ..keys import rotation_keys, rotation_steps
 from ..rotation.quaternion import norm
 from .grouping import Faults, findings_by_track, fixable_rows
@@ -63,7 +64,8 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
         frames=np.stack([keys.time[steps.first[which]], keys.time[steps.second[which]]], axis=1),
         kind=np.where(half, "half-turn", "fragile"),
         severity=np.full(len(which), NOTE),
-        fix=np.full(len(which), UNSAFE),
+        # A held step plays nothing, and on a slerp the format decides: a key between would be a guess.
+        fix=np.where(steps.constant[which] | steps.slerp[which], NONE, UNSAFE),
         measured={
             "shortest_deg": np.degrees(2 * np.arccos(np.minimum(size[which], 1.0))),
             "dot": steps.dot[which],
@@ -85,9 +87,6 @@ def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -
     rows = fixable_rows(findings, unsafe)
     rows = rows[keys.aligned[keys.member[rows]]]
     steps = rotation_steps(clip, QUATERNION)
-    # Held steps have no way to play; a slerp has no side yet: the file's format decides.
-    played = np.isin(rows, steps.second[~steps.constant & ~steps.slerp])
-    rows = rows[played]
     if not len(rows):
         return clip
     first = steps.first[np.searchsorted(steps.second, rows)]

@@ -1,0 +1,434 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The fix contract as one predicate (RULES.md, DESIGN.md "Fix contract"), with an oracle of its own.
+
+The oracle is scalar Python: it reads the curves key by key, evaluates them by bisection, turns quaternions and
+Euler angles into rotations with its own formulas and compares those with atan2. From the package it takes only
+what names things (the records of clip.py) and, for easing equations, their values (tested against Blender).
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from quat_audit.audit import Overrides, find
+from quat_audit.clip import BEZIER, COMPONENTS, CONSTANT, EULER, LINEAR, QUATERNION, SLERP, Clip
+from quat_audit.finding import NONE, SAFE, Repair
+from quat_audit.repair import repair_clip
+from quat_audit.rotation.curve import evaluate
+from quat_audit.rules import Rule
+
+KEY_DEG = 1e-4
+# Sampling a path at PATH_SAMPLES places is this far off, and rounding to float32 adds its noise, in degrees.
+PATH_DEG = 0.05
+PATH_SAMPLES = 24
+
+KEY_ARRAYS = ("co", "handle_left", "handle_right", "interpolation", "easing", "easing_parameters")
+CURVE_ARRAYS = (
+    "data_path",
+    "component",
+    "offsets",
+    *KEY_ARRAYS,
+    "linear_extrapolation",
+    "cycles",
+    "unevaluable",
+    "read_only",
+    "orphan",
+    "source",
+    "origin",
+    "marked",
+)
+TRACK_FIELDS = ("data_path", "bone", "kind", "order", "modes", "curves", "pose", "delta")
+
+Vector = list[float]
+
+
+# ---- comparison bit for bit -------------------------------------------------------------------------------
+
+
+def frozen(value: Any) -> Any:
+    """Something that compares equal only when every bit is the same (a NaN's too, a zero's sign too)."""
+    if isinstance(value, np.ndarray):
+        return (str(value.dtype), value.shape, value.tobytes())
+    return value
+
+
+def snapshot(clip: Clip) -> dict[str, Any]:
+    """Everything a clip holds, frozen."""
+    result = {f"curves.{name}": frozen(getattr(clip.curves, name)) for name in CURVE_ARRAYS}
+    result |= {f"tracks.{name}": frozen(getattr(clip.tracks, name)) for name in TRACK_FIELDS}
+    result |= {n: getattr(clip, n) for n in ("action", "slot", "owner", "users", "source", "frame_rate", "seconds")}
+    return result
+
+
+def assert_same(before: Clip, after: Clip) -> None:
+    """Bit for bit."""
+    a, b = snapshot(before), snapshot(after)
+    assert [name for name in a if a[name] != b[name]] == []
+
+
+# ---- the scalar oracle ------------------------------------------------------------------------------------
+
+
+def scalar_value(clip: Clip, curve: int, time: float) -> float:
+    """Value of one curve at one time, without Cycles: between keys, at them, and beyond them."""
+    curves = clip.curves
+    rows = curves.rows(curve)
+    keys = [(float(x), float(y)) for x, y in curves.co[rows]]
+    if not keys:
+        return math.nan
+    start = rows.start
+    if time <= keys[0][0] or time >= keys[-1][0]:
+        return _beyond(clip, curve, keys, time)
+    at = bisect_right([k[0] for k in keys], time) - 1
+    (x0, y0), (x1, y1) = keys[at], keys[at + 1]
+    if time == x0:
+        return y0
+    mode = int(curves.interpolation[start + at])
+    part = (time - x0) / (x1 - x0)
+    if mode == CONSTANT:
+        return y0
+    if mode in (LINEAR, SLERP):
+        return y0 + (y1 - y0) * part
+    if mode != BEZIER:
+        return float(evaluate(curves, np.array([curve]), np.array([time]))[0])
+    right = _clamped((x0, y0), tuple(float(v) for v in curves.handle_right[start + at]), x1 - x0)
+    left = _clamped((x1, y1), tuple(float(v) for v in curves.handle_left[start + at + 1]), x1 - x0)
+    if any(not math.isfinite(v) for v in (y0, y1, *right, *left)):
+        return math.nan
+    low, high = 0.0, 1.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        if _bernstein(x0, right[0], left[0], x1, middle) < time:
+            low = middle
+        else:
+            high = middle
+    return _bernstein(y0, right[1], left[1], y1, (low + high) / 2)
+
+
+def _beyond(clip: Clip, curve: int, keys: list[tuple[float, float]], time: float) -> float:
+    first = time <= keys[0][0]
+    x, y = keys[0] if first else keys[-1]
+    row = clip.curves.rows(curve).start + (0 if first else len(keys) - 1)
+    mode = int(clip.curves.interpolation[row])
+    if time == x or not clip.curves.linear_extrapolation[curve] or mode == CONSTANT:
+        return y
+    if mode in (LINEAR, SLERP):
+        x1, y1 = keys[min(1, len(keys) - 1)] if first else keys[max(len(keys) - 2, 0)]
+    else:
+        handle = clip.curves.handle_left if first else clip.curves.handle_right
+        x1, y1 = (float(v) for v in handle[row])
+    return y if x1 == x else y + (y1 - y) / (x1 - x) * (time - x)
+
+
+def _clamped(key: tuple[float, float], handle: tuple[float, ...], span: float) -> tuple[float, float]:
+    length = abs(handle[0] - key[0])
+    factor = span / length if length > span else 1.0
+    return key[0] + factor * (handle[0] - key[0]), key[1] + factor * (handle[1] - key[1])
+
+
+def _bernstein(p0: float, p1: float, p2: float, p3: float, u: float) -> float:
+    v = 1 - u
+    return v * v * v * p0 + 3 * v * v * u * p1 + 3 * v * u * u * p2 + u * u * u * p3
+
+
+def scalar_raw(clip: Clip, track: int, time: float) -> Vector:
+    """All components of a track at one time; an absent curve plays the stored pose."""
+    n = COMPONENTS[clip.tracks.kind[track]]
+    curves = clip.tracks.curves[track, :n]
+    return [
+        scalar_value(clip, int(c), time) if c >= 0 else float(clip.tracks.pose[track, i]) for i, c in enumerate(curves)
+    ]
+
+
+def scalar_rotation(clip: Clip, track: int, raw: Vector) -> Vector | None:
+    """Unit quaternion of raw values; None where they are no rotation."""
+    if any(not math.isfinite(v) for v in raw):
+        return None
+    if clip.tracks.kind[track] == QUATERNION:
+        size = math.sqrt(sum(v * v for v in raw))
+        return [v / size for v in raw] if size >= 1e-6 else None
+    result = [1.0, 0.0, 0.0, 0.0]
+    for axis in clip.tracks.order[track]:  # applied in this sequence: each from the left
+        half = raw["XYZ".index(axis)] / 2
+        turn = [math.cos(half), 0.0, 0.0, 0.0]
+        turn[1 + "XYZ".index(axis)] = math.sin(half)
+        result = product(turn, result)
+    return result
+
+
+def product(a: Sequence[float], b: Sequence[float]) -> Vector:
+    return [
+        a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3],
+        a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],
+        a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1],
+        a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0],
+    ]
+
+
+def turn_deg(a: Sequence[float], b: Sequence[float], *, whole: bool = False) -> float:
+    """Degrees from one rotation to another, the short way; `whole`: along the arc as stored, up to 360."""
+    inverse = [a[0], -a[1], -a[2], -a[3]]
+    w, x, y, z = product(inverse, b)
+    return math.degrees(2 * math.atan2(math.sqrt(x * x + y * y + z * z), w if whole else abs(w)))
+
+
+def union_times(clip: Clip, track: int) -> list[float]:
+    """All finite key times of a track, those within 0.01 frame of the one before left out."""
+    times = sorted(
+        float(t)
+        for curve in clip.tracks.curves[track]
+        if curve >= 0
+        for t in clip.curves.co[clip.curves.rows(int(curve)), 0]
+        if math.isfinite(t)
+    )
+    kept: list[float] = []
+    for time in times:
+        if not kept or time - kept[-1] > 0.01:
+            kept.append(time)
+    return kept
+
+
+def scalar_keys(clip: Clip, track: int) -> list[tuple[float, Vector]]:
+    """(time, unit quaternion) of every valid key of a track."""
+    found = []
+    for time in union_times(clip, track):
+        rotation = scalar_rotation(clip, track, scalar_raw(clip, track, time))
+        if rotation is not None:
+            found.append((time, rotation))
+    return found
+
+
+def spherical(clip: Clip, track: int) -> bool:
+    """The format plays the track as a slerp (glTF's LINEAR)."""
+    return any(
+        np.any(clip.curves.interpolation[clip.curves.rows(int(c))] == SLERP)
+        for c in clip.tracks.curves[track]
+        if c >= 0
+    )
+
+
+def path_deg(clip: Clip, track: int, start: float, end: float) -> float | None:
+    """Degrees travelled from one time to another; None where some of it is not finite."""
+    if spherical(clip, track):
+        ends = [scalar_rotation(clip, track, scalar_raw(clip, track, t)) for t in (start, end)]
+        return None if None in ends else turn_deg(ends[0], ends[1])  # type: ignore[arg-type]
+    total, last = 0.0, None
+    for step in range(PATH_SAMPLES + 1):
+        time = start + (end - start) * step / PATH_SAMPLES if step < PATH_SAMPLES else end
+        raw = scalar_raw(clip, track, time)
+        rotation = scalar_rotation(clip, track, raw)
+        if rotation is None:
+            if not all(map(math.isfinite, raw)):
+                return None
+            continue  # q and −q cancel exactly: the jump across is measured between the samples beside it
+        if last is not None:
+            total += turn_deg(last, rotation, whole=True)
+        last = rotation
+    return total
+
+
+def key_tolerance_deg(clip: Clip, track: int) -> float:
+    """1e-4°, or what storing the values as float32 costs: an ulp of the largest value, in each component."""
+    finite = [
+        abs(float(v))
+        for curve in clip.tracks.curves[track]
+        if curve >= 0
+        for v in clip.curves.co[clip.curves.rows(int(curve)), 1]
+        if math.isfinite(v)
+    ]
+    largest = max([1.0, *finite]) if clip.tracks.kind[track] == EULER else 1.0
+    return max(KEY_DEG, math.degrees(8 * 2.0**-23 * largest))
+
+
+# ---- the contract -----------------------------------------------------------------------------------------
+
+
+def at_fault(clip: Clip, rules: Sequence[Rule], limits: Overrides | None = None) -> set[str]:
+    """Data paths that some rule names."""
+    return {finding.data_path for rule in rules for finding in find(rule, clip, limits)}
+
+
+def fixable(
+    clip: Clip, rules: Sequence[Rule], unsafe: bool, limits: Overrides | None = None
+) -> dict[tuple[str, str], int]:
+    """(code, data path) → occurrences that a repair may touch."""
+    result: dict[tuple[str, str], int] = {}
+    for rule in rules:
+        if rule.fix is None:
+            continue
+        for finding in find(rule, clip, limits):
+            fix = finding.occurrences.fix
+            count = int(np.sum(fix == SAFE)) if not unsafe else int(np.sum(fix != NONE))
+            if count:
+                key = (rule.code, finding.data_path)
+                result[key] = result.get(key, 0) + count
+    return result
+
+
+def assert_contract(
+    clip: Clip,
+    rules: Rule | Sequence[Rule],
+    *,
+    unsafe: bool = False,
+    limits: Overrides | None = None,
+    keys_kept: bool = True,
+    path_kept: bool = True,
+    tracks_kept: bool = True,
+) -> Repair:
+    """Repair with some rules and check everything that DESIGN.md promises of it; the repair is returned.
+
+    `keys_kept`: rotations at valid keys stay. `path_kept`: no path gets longer. `tracks_kept`: tracks and curves
+    stay in number. All true for safe fixes; an unsafe fix of some rules is allowed to break one of them.
+    """
+    rules = [rules] if isinstance(rules, Rule) else list(rules)
+    untouched = snapshot(clip)
+    repair = repair_clip(clip, rules, limits, unsafe=unsafe)
+    assert snapshot(clip) == untouched, "the input was written to"
+    after = repair.clip
+    after.validate()
+
+    refused = {(r.code, r.data_path) for r in repair.refused}
+    left = {key: count for key, count in fixable(after, rules, unsafe, limits).items() if key not in refused}
+    assert left == {}, f"not silent after the repair: {left}"
+    done = {a.code for a in repair.applied}
+    for key in fixable(clip, rules, unsafe, limits):
+        assert key in refused or key[0] in done, f"{key} was neither repaired nor refused"
+
+    again = repair_clip(after, rules, limits, unsafe=unsafe)
+    assert_same(after, again.clip)
+    assert again.clip is after, "a second repair made another clip of the same content"
+    assert again.applied == ()
+
+    if not fixable(clip, rules, unsafe, limits):
+        assert after is clip, "nothing to repair, yet another clip"
+        assert repair.applied == ()
+    if tracks_kept:
+        assert len(after.tracks) == len(clip.tracks)
+        _assert_rest_untouched(clip, after, at_fault(clip, rules, limits) | at_fault(after, rules, limits))
+    for track in range(len(clip.tracks)):
+        if clip.tracks.kind[track] in (QUATERNION, EULER) and tracks_kept:
+            if keys_kept:
+                _assert_keys_kept(clip, after, track)
+            if path_kept:
+                _assert_path_not_longer(clip, after, track)
+    if keys_kept:
+        worst = max((key_tolerance_deg(clip, t) for t in range(len(clip.tracks))), default=KEY_DEG)
+        assert repair.proof.max_key_change_deg <= worst
+    return repair
+
+
+def evaluable(clip: Clip, track: int) -> bool:
+    return not any(clip.curves.unevaluable[int(c)] for c in clip.tracks.curves[track] if c >= 0)
+
+
+def _in_order(clip: Clip, track: int) -> bool:
+    """Keys of all components rise in time: otherwise nothing says what is played."""
+    for curve in clip.tracks.curves[track]:
+        times = clip.curves.co[clip.curves.rows(int(curve)), 0] if curve >= 0 else np.zeros(0)
+        if not np.all(np.diff(times[np.isfinite(times)]) > 0.01):
+            return False
+    return True
+
+
+def _finite_times(clip: Clip, track: int) -> bool:
+    return all(
+        bool(np.isfinite(clip.curves.co[clip.curves.rows(int(c)), 0]).all())
+        for c in clip.tracks.curves[track]
+        if c >= 0
+    )
+
+
+def _assert_keys_kept(before: Clip, after: Clip, track: int) -> None:
+    if not _in_order(before, track) or not _finite_times(before, track):
+        return
+    tolerance = key_tolerance_deg(before, track)
+    for time, rotation in scalar_keys(before, track):
+        now = scalar_rotation(after, track, scalar_raw(after, track, time))
+        assert now is not None, f"track {track}: the key at {time} is no rotation any more"
+        change = turn_deg(rotation, now)
+        assert change <= tolerance, f"track {track}: the key at {time} turned by {change}°"
+
+
+def _assert_path_not_longer(before: Clip, after: Clip, track: int) -> None:
+    if not _in_order(before, track) or not _finite_times(before, track):
+        return
+    keys = scalar_keys(before, track)
+    everything = union_times(before, track)
+    for (start, _), (end, _) in pairwise(keys):
+        if any(start < t < end for t in everything):
+            continue  # a key between them is no rotation: nothing could be played
+        was, now = path_deg(before, track, start, end), path_deg(after, track, start, end)
+        if was is None:
+            continue
+        assert now is not None, f"track {track}, {start}→{end}: not finite any more"
+        # What the samples leave out grows with the path itself: a sixth of a percent at 24 samples a turn.
+        assert now <= was + PATH_DEG + 2e-3 * was, f"track {track}, {start}→{end}: {was}° became {now}°"
+
+
+def _assert_rest_untouched(before: Clip, after: Clip, named: set[str]) -> None:
+    """Curves that no finding names are bit for bit the same; of the others only values and handles change."""
+    a, b = before.curves, after.curves
+    partner = {int(s): c for c, s in enumerate(b.source) if s >= 0}
+    for curve, path in enumerate(a.data_path):
+        if curve not in partner:
+            assert path in named, f"{path}: the curve is gone"
+            continue
+        other = partner[curve]
+        for name in ("data_path", "component", "linear_extrapolation", "cycles", "unevaluable", "read_only", "orphan"):
+            assert getattr(a, name)[curve] == getattr(b, name)[other], f"{path}: {name} changed"
+        x, y = a.rows(curve), b.rows(other)
+        if path not in named or a.read_only[curve]:
+            for name in (*KEY_ARRAYS, "origin", "marked"):
+                if getattr(a, name) is not None:
+                    assert frozen(getattr(a, name)[x]) == frozen(getattr(b, name)[y]), f"{path}: {name} changed"
+            continue
+        kept = np.flatnonzero(b.origin[y] >= 0) + y.start
+        origin = b.origin[kept] + x.start
+        authored = ~b.marked[kept] | np.isfinite(a.co[origin, 0])
+        for name in ("interpolation", "easing", "easing_parameters"):
+            if getattr(a, name) is not None and len(kept) == y.stop - y.start:
+                assert frozen(getattr(a, name)[origin]) == frozen(getattr(b, name)[kept]), f"{path}: {name} changed"
+        was, now = a.co[origin[authored], 0], b.co[kept[authored], 0]
+        assert frozen(was) == frozen(now), f"{path}: an authored key time shifted"
+    for track, path in enumerate(before.tracks.data_path):
+        assert after.tracks.data_path[track] == path
+        if path not in named:
+            assert frozen(before.tracks.pose[track]) == frozen(after.tracks.pose[track])
+            assert before.tracks.modes[track] == after.tracks.modes[track]
+    _assert_handles_follow(before, after)
+
+
+def _assert_handles_follow(before: Clip, after: Clip) -> None:
+    """Where all components of a quaternion's keys were multiplied, both handles were multiplied alike."""
+    for track, kind in enumerate(before.tracks.kind):
+        if kind != QUATERNION:
+            continue
+        old = [int(c) for c in before.tracks.curves[track]]
+        new = [int(c) for c in after.tracks.curves[track]]
+        counts = {int(before.curves.counts[c]) for c in old if c >= 0} | {
+            int(after.curves.counts[c]) for c in new if c >= 0
+        }
+        if min(old) < 0 or min(new) < 0 or len(counts) != 1:
+            continue
+        rows = [(before.curves.rows(a).start, after.curves.rows(b).start) for a, b in zip(old, new, strict=True)]
+        for key in range(counts.pop()):
+            a = [float(before.curves.co[x + key, 1]) for x, _ in rows]
+            b = [float(after.curves.co[y + key, 1]) for _, y in rows]
+            if a == b or not all(map(math.isfinite, a)) or any(after.curves.marked[y + key] for _, y in rows):
+                continue
+            factor = sum(x * y for x, y in zip(a, b, strict=True)) / sum(x * x for x in a)
+            for name in ("handle_left", "handle_right"):
+                points, moved = getattr(before.curves, name), getattr(after.curves, name)
+                for x, y in rows:
+                    was, now = points[x + key].astype(float), moved[y + key].astype(float)
+                    if not np.isfinite(was).all():
+                        continue
+                    assert now[0] == was[0], f"track {track}, key {key}: {name} moved in time"
+                    size = max(1.0, abs(factor * was[1]))
+                    assert abs(now[1] - factor * was[1]) <= 1e-6 * size, f"track {track}, key {key}: {name} left behind"
