@@ -206,18 +206,27 @@ def insert_keys(clip: Clip, curve: Ints, time: Floats) -> Clip:
 def can_insert(clip: Clip, curve: int) -> str:
     """Why keys cannot be inserted into a curve without changing its shape; "" when they can."""
     curves = clip.curves
-    rows = curves.rows(curve)
-    played = curves.interpolation[rows]
-    if not all(np.isfinite(p[rows]).all() for p in (curves.co, curves.handle_left, curves.handle_right)):
-        return "some of its keys are not finite numbers (QA101)"
-    if np.any(np.diff(curves.co[rows, 0]) <= 0):
-        return "its keys are not in order of time (QA401)"
+    played = curves.interpolation[curves.rows(curve)]
+    why = why_unsound(clip, curve)
+    if why:
+        return why
     if curves.unevaluable[curve]:
         return f"its values between keys cannot be computed ({curves.unevaluable[curve]})"
     if np.any((played > BEZIER) & (played <= 12)):
         return "an easing equation cannot be split into two segments of the same shape"
     if curves.cycles[curve] is not None:
         return "its Cycles modifier repeats the keyed range, which a key outside of it would change"
+    return ""
+
+
+def why_unsound(clip: Clip, curve: int) -> str:
+    """Why nobody can tell what a curve plays between its keys, "" when it is sound."""
+    curves = clip.curves
+    rows = curves.rows(curve)
+    if not all(np.isfinite(p[rows]).all() for p in (curves.co, curves.handle_left, curves.handle_right)):
+        return "some of its keys are not finite numbers (QA101)"
+    if np.any(np.diff(curves.co[rows, 0]) <= 0):
+        return "its keys are not in order of time (QA401)"
     return ""
 
 

@@ -6,7 +6,7 @@ Occurrences stay arrays until a report is printed, so that a hundred thousand of
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,7 +53,11 @@ class Occurrences:
 
 @dataclass(frozen=True, eq=False)
 class Finding:
-    """One rule on one track (or one curve, one clip). `subject` is its number within the clip, -1: the clip."""
+    """One rule on one track (or one curve, one clip).
+
+    `subject` is its number within the clip, -1: the clip. `where` and `what` put one occurrence into words;
+    `message` does it for the worst one, with the bone's name in front.
+    """
 
     code: str
     rule: str
@@ -66,6 +70,8 @@ class Finding:
     message: str
     fix: str
     occurrences: Occurrences
+    where: Callable[[int], str]
+    what: Callable[[int], str]
     subject: int = -1
 
 
@@ -124,7 +130,6 @@ class FileReport:
     status: str = "audited"
     reason: str = ""
     read_via: str = "bytes"
-    seconds: bool = False
     clips: list[ClipRow] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     not_evaluated: list[tuple[str, str]] = field(default_factory=list)

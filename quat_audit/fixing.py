@@ -50,7 +50,6 @@ DEFAULT = Settings()
 def audit_opened(path: str, opened: Opened, settings: Settings, into: FileReport | None = None) -> FileReport:
     report = into or FileReport(path)
     report.read_via = opened.via
-    report.seconds = any(clip.seconds for clip in opened.clips)
     unjudged = [item for clip in opened.clips for item in not_evaluated(clip)]
     report.not_evaluated = list(dict.fromkeys([*opened.not_evaluated, *unjudged]))
     for clip in opened.clips:

@@ -202,7 +202,8 @@ def _rotation_steps(clip: Clip, keys: Keys) -> Steps:
         rows = np.flatnonzero(keys.valid)
         same = keys.member[rows[1:]] == keys.member[rows[:-1]]
         first, second = rows[:-1][same], rows[1:][same]
-        dot = np.einsum("ij,ij->i", keys.value[first], keys.value[second]) / (keys.norm[first] * keys.norm[second])
+        with np.errstate(invalid="ignore"):  # Euler angles may all be 0
+            dot = np.einsum("ij,ij->i", keys.value[first], keys.value[second]) / (keys.norm[first] * keys.norm[second])
     if keys.kind != QUATERNION:
         dot = np.full(len(first), np.nan)
     gap = keys.time[second] - keys.time[first]

@@ -55,13 +55,14 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument("--repeat", type=int, default=7, metavar="N", help="runs of each figure (default 7)")
+    parser.add_argument("--largest", type=int, default=10**7, metavar="KEYS", help="where growth ends (default 10⁷)")
     parser.add_argument("--profile", action="store_true", help="add what costs what")
     parser.add_argument("--file", type=Path, help="a .glb for the row of file bytes (default: a baked one is made)")
     chosen = parser.parse_args(arguments)
     sys.path.insert(0, str(environment.ROOT))
     import bpy
 
-    rows = list(_rows(chosen.repeat, chosen.profile, chosen.file))
+    rows = list(_rows(chosen.repeat, chosen.profile, chosen.file, chosen.largest))
     if chosen.json:
         print(json.dumps({"blender": bpy.app.version_string, "rows": [row._asdict() for row in rows]}, indent=2))
     else:
@@ -80,11 +81,11 @@ def _table(version: str, rows: list[Row]) -> str:
     return "\n".join(lines)
 
 
-def _rows(repeat: int, profile: bool, glb: Path | None) -> Iterator[Row]:
+def _rows(repeat: int, profile: bool, glb: Path | None, largest: int) -> Iterator[Row]:
     yield from _quaternions(repeat, profile)
     yield _euler(repeat, profile)
     yield _bytes(repeat, profile, glb)
-    yield _growth(repeat)
+    yield _growth(repeat, largest)
 
 
 def _in_turn(repeat: int, *work: Callable[[], float]) -> list[float]:
@@ -375,13 +376,13 @@ def _baked_glb(path: Path) -> Path:
     return path
 
 
-def _growth(repeat: int) -> Row:
+def _growth(repeat: int, largest: int) -> Row:
     import numpy as np
 
     from quat_audit.audit import audit_clip
     from quat_audit.blender import read
 
-    sizes, seconds = [10**4, 10**5, 10**6, 10**7], []
+    sizes, seconds = [size for size in (10**4, 10**5, 10**6, 10**7) if size <= largest], []
     for size in sizes:
         action, curves = _rig(100, "QUATERNION")
         _fill(curves, "rotation_quaternion", _swinging(100, size // 400), interpolation=2)

@@ -58,7 +58,13 @@ def zero_length_quaternion(scene: Scene) -> Scene:
 
 
 def non_unit_quaternion(scene: Scene) -> Scene:
-    return _set(scene, "Thigh.L", lambda c: c.values * np.where(c.frames % 8 == 1, 3.0, 0.3))
+    """A run of keys that a careless blend baked at half their length."""
+
+    def halve(curve: Curve) -> Curve:
+        values = np.where((curve.frames >= 17) & (curve.frames <= 33), 0.5 * curve.values, curve.values)
+        return replace(curve, values=values, interpolation=LINEAR)
+
+    return _edit(scene, "Thigh.L", "rotation_quaternion", halve)
 
 
 def sign_flip(scene: Scene) -> Scene:
@@ -162,7 +168,7 @@ BLEND, GLB, BVH = "blend", "glb", "bvh"
 EXAMPLES = (
     Example("non_finite_key", "QA101", "a key without a number", (BLEND, GLB, BVH), non_finite_key),
     Example("zero_length_quaternion", "QA102", "a key (0, 0, 0, 0)", (BLEND, GLB), zero_length_quaternion),
-    Example("non_unit_quaternion", "QA103", "keys of length 3 and 0.3", (BLEND, GLB), non_unit_quaternion),
+    Example("non_unit_quaternion", "QA103", "a run of keys of length 0.5", (BLEND, GLB), non_unit_quaternion),
     Example("sign_flip", "QA104", "keys negated", (BLEND, GLB), sign_flip),
     Example("collapsing_interpolation", "QA105", "handles through zero", (BLEND, GLB), collapsing_interpolation),
     Example("half_turn_step", "QA106", "180° from key to key", (BLEND, GLB), half_turn_step),

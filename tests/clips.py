@@ -56,8 +56,9 @@ def thirds(times: Any, values: Any) -> tuple[np.ndarray, np.ndarray]:
     co = np.stack([np.asarray(times, float), np.asarray(values, float)], axis=1)
     frame = np.array([1.0, 0.0])
     left, right = co - frame, co + frame
-    left[1:] = co[1:] + (co[:-1] - co[1:]) / 3
-    right[:-1] = co[:-1] + (co[1:] - co[:-1]) / 3
+    with np.errstate(invalid="ignore"):
+        left[1:] = co[1:] + (co[:-1] - co[1:]) / 3
+        right[:-1] = co[:-1] + (co[1:] - co[:-1]) / 3
     return left, right
 
 

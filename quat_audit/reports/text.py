@@ -3,15 +3,13 @@
 
 from __future__ import annotations
 
-import math
-import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ..finding import ERROR, NOTE, SAFE, SEVERITIES, UNSAFE, WARNING, ClipRow, FileReport, Finding, Report, summary
+from ..finding import ERROR, NOTE, SAFE, SEVERITIES, UNSAFE, WARNING, FileReport, Finding, Report, summary
 
 # What a person reads before giving up: the worst places of a finding, the worst findings of a clip.
 MOST_OCCURRENCES = 3
@@ -20,7 +18,6 @@ MOST_CLIPS = 12
 MOST_LISTED = 5
 ALL = "--format json lists all"
 
-_PLACE = re.compile(r"^.*?, (?:at |frames? )?[-\d.]+(?:→[-\d.]+)?(?: s)?: ")
 _COLOURS = {ERROR: "31", WARNING: "33", NOTE: "36", "good": "32", "bold": "1", "quiet": "2"}
 _FIX_WORDS = {SAFE: "safe fix", UNSAFE: "unsafe fix", "none": "no fix"}
 
@@ -67,7 +64,7 @@ def _file(file: FileReport, paint: _Paint) -> Iterator[str]:
     by_clip = _by_clip(file)
     for clip, findings in by_clip[:MOST_CLIPS]:
         yield f"  {clip}"
-        yield from _findings(file, findings, paint)
+        yield from _findings(findings, paint)
     rest = [finding for _, findings in by_clip[MOST_CLIPS:] for finding in findings]
     if rest:
         actions = _count(len(by_clip) - MOST_CLIPS, "action")
@@ -114,19 +111,17 @@ def _scores(finding: Finding) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     return np.zeros(len(finding.occurrences))
 
 
-def _findings(file: FileReport, findings: Sequence[Finding], paint: _Paint) -> Iterator[str]:
+def _findings(findings: Sequence[Finding], paint: _Paint) -> Iterator[str]:
     width = min(32, max((_columns(_who(f)) for f in findings[:MOST_FINDINGS]), default=0))
     for finding in findings[:MOST_FINDINGS]:
         o = finding.occurrences
         severities = np.array([SEVERITIES.index(s) for s in o.severity.tolist()])
         order = np.lexsort((np.arange(len(o)), -_scores(finding), -severities))[:MOST_OCCURRENCES]
-        if len(o) > 1 and _all_at_once(finding):
-            order = order[:1]
         who = _who(finding) + " " * (width - _columns(_who(finding)))
         if not len(o):
             yield f"    {who}  {finding.message}  {_tag(finding, finding.severity, finding.fix, paint)}"
         for i in order.tolist():
-            says = f"{_where(file, finding, i)}: {_what(finding, i)}"
+            says = f"{finding.where(i)}: {finding.what(i)}"
             yield f"    {who}  {says}  {_tag(finding, str(o.severity[i]), str(o.fix[i]), paint)}"
             who = " " * width
         if len(o) > len(order) > 1:
@@ -155,68 +150,6 @@ def _tag(finding: Finding, severity: str, fix: str, paint: _Paint) -> str:
     return paint(f"[{finding.code} {finding.rule}, {severity}, {_FIX_WORDS.get(fix, fix)}]", severity)
 
 
-def _where(file: FileReport, finding: Finding, i: int) -> str:
-    first, last = finding.occurrences.frames[i].tolist()
-    one = first == last or (math.isnan(first) and math.isnan(last))
-    words = f"frame {_number(first)}" if one else f"frames {_number(first)}→{_number(last)}"
-    rate = _frame_rate(file.clips, finding)
-    if file.seconds and rate:
-        words += f" ({first / rate:.3f} s)" if one else f" ({first / rate:.3f}→{last / rate:.3f} s)"
-    return words
-
-
-def _frame_rate(clips: Sequence[ClipRow], finding: Finding) -> float:
-    for clip in clips:
-        if (clip.action, clip.slot, clip.owner) == (finding.action, finding.slot, finding.owner):
-            return clip.frame_rate
-    return 0.0
-
-
-def _what(finding: Finding, i: int) -> str:
-    """What one occurrence is, with what was measured there."""
-    measured = {name: float(values[i]) for name, values in finding.occurrences.measured.items()}
-    kind = str(finding.occurrences.kind[i])
-    swept, shortest = measured.get("swept_deg", math.nan), measured.get("shortest_deg", math.nan)
-    excess = measured.get("excess_deg", swept - shortest)
-    if kind == "kept" and math.isfinite(swept):
-        return f"turns {swept:.1f}°, kept as it is"
-    if math.isfinite(swept) and math.isfinite(shortest) and excess >= 0.05:
-        return f"swings {swept:.1f}° where {shortest:.1f}° suffices" + _kind(kind, "visible")
-    if "by_components_deg" in measured and kind == "latent":
-        blended = measured["by_components_deg"]
-        return f"turns {shortest:.1f}°; where components are blended it swings {blended:.1f}°"
-    if math.isfinite(shortest) and "dot" in measured:
-        return f"turns {shortest:.1f}°" + _kind(kind, "visible")
-    if len(finding.occurrences) == 1 or _all_at_once(finding):
-        return _without_place(finding)
-    if math.isfinite(measured.get("norm", math.nan)):
-        off = measured.get("deviation_deg", 0.0)
-        timing = f", which puts the path between keys {off:.1f}° off" if off >= 0.05 else ""
-        return f"length {measured['norm']:.4g} instead of 1{timing}" + _kind(kind, "mistimed")
-    numbers = ", ".join(_measure(name, value) for name, value in measured.items() if math.isfinite(value))
-    return (kind.replace("-", " ") or finding.rule.replace("-", " ")) + (f" ({numbers})" if numbers else "")
-
-
-def _all_at_once(finding: Finding) -> bool:
-    """Whether the occurrences are many faults of one place (every curve of an orphan bone)."""
-    return bool(np.all(finding.occurrences.frames == finding.occurrences.frames[:1]))
-
-
-def _without_place(finding: Finding) -> str:
-    """The message without "bone, frames 1→2: " in front, which stands in the line already."""
-    return _PLACE.sub("", finding.message, count=1)
-
-
-def _kind(kind: str, usual: str) -> str:
-    return "" if kind in ("", usual) else f" ({kind})"
-
-
-def _measure(name: str, value: float) -> str:
-    if name.endswith("_deg"):
-        return f"{name[:-4].replace('_', ' ')} {value:.1f}°"
-    return f"{name.replace('_', ' ')} {value:.4g}"
-
-
 def _repair(file: FileReport, paint: _Paint) -> Iterator[str]:
     repair = file.repair
     if repair is None:
@@ -236,11 +169,10 @@ def _repair(file: FileReport, paint: _Paint) -> Iterator[str]:
         )
     if file.after is not None:
         yield f"  {_tally(file.findings)} → {_tally(file.after.findings)}{_output_words(file)}"
-        remaining = FileReport(file.path, seconds=file.seconds, clips=file.after.clips, findings=file.after.findings)
-        serious = [f for f in remaining.findings if f.severity != NOTE]
+        serious = [f for f in file.after.findings if f.severity != NOTE]
         if serious:
             yield "  still there:"
-            yield from _findings(remaining, sorted(serious, key=_badness)[:MOST_LISTED], paint)
+            yield from _findings(sorted(serious, key=_badness)[:MOST_LISTED], paint)
     if repair.remark:
         yield f"  {repair.remark}"
 
@@ -310,7 +242,3 @@ def _outlook(report: Report, paint: _Paint) -> Iterator[str]:
 
 def _count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def _number(value: float) -> str:
-    return f"{value:.3f}".rstrip("0").rstrip(".") if math.isfinite(value) else str(value)

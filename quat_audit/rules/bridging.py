@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..clip import EULER, Clip, Floats, Ints
+from ..clip import EULER, Bools, Clip, Floats, Ints
 from ..edit import bridge_keys
 from ..keys import Keys
 from ..measure import to_rotation
 from ..rotation import euler
 from ..rotation.interpolation import slerp
+from ..rotation.quaternion import angle_between
+from .euler_steps import LIMITS as STEP_LIMITS
+from .euler_steps import whole_turns
 
 
 def valid_neighbours(keys: Keys, rows: Ints) -> tuple[Ints, Ints]:
@@ -27,8 +30,8 @@ def valid_neighbours(keys: Keys, rows: Ints) -> tuple[Ints, Ints]:
 def bridged_values(clip: Clip, keys: Keys, rows: Ints, time: Floats) -> Floats:
     """(P, n) values for rows: slerp of the valid neighbours at `time`, one neighbour held, else the rest pose.
 
-    Euler angles keep their turns: where a channel moves by half a turn or more between the neighbours, the
-    line between them is taken, since a slerp would unwind it.
+    Euler angles keep their turns: where a channel moves by half a turn or more between the neighbours, and they are
+    no wrap, the line between them is taken, since a slerp would unwind it.
     """
     before, after = valid_neighbours(keys, rows)
     only = np.where(before >= 0, before, after)
@@ -51,11 +54,21 @@ def bridged_values(clip: Clip, keys: Keys, rows: Ints, time: Floats) -> Floats:
             [euler.nearest(euler.from_quaternion(q, o), v, o) for q, o, v in zip(between, orders, line, strict=True)]
         )
         spins = np.abs(b - a).max(axis=1, initial=0.0) >= np.pi
+        spins &= ~_wraps(clip, keys, first, second)
         between = np.where(spins[:, None], line, near.reshape(line.shape))
     same = first == second
     between[same] = a[same]  # held bit for bit
     result[found] = between
     return result
+
+
+def _wraps(clip: Clip, keys: Keys, first: Ints, second: Ints) -> Bools:
+    """(P,) the two keys are a wrap as QA201 sees one: dense keys, a small true step, no whole number of turns."""
+    a, b = keys.value[first], keys.value[second]
+    angle = angle_between(to_rotation(clip, keys, a, first), to_rotation(clip, keys, b, second))
+    spacing = (keys.time[second] - keys.time[first]) / np.maximum(second - first, 1)
+    dense = spacing <= STEP_LIMITS["dense_gap_frames"] * (1 + 1e-4)
+    return dense & (np.degrees(angle) < STEP_LIMITS["dense_true_step_deg"]) & ~whole_turns(b - a)
 
 
 def bridge_rows(clip: Clip, keys: Keys, rows: Ints, time: Floats) -> Clip:

@@ -11,7 +11,7 @@ from ..clip import EULER, Bools, Clip, Floats, Ints
 from ..edit import map_keys
 from ..finding import Strings
 from ..keys import Keys, Steps, rotation_keys, rotation_steps
-from ..measure import Sweep, sweep
+from ..measure import SAMPLES, Sweep, path_length, sweep, to_rotation
 from ..rotation.quaternion import hemisphere_signs
 from .rule import Limits
 
@@ -66,14 +66,17 @@ def _long_steps(clip: Clip, limits: Limits) -> LongSteps:
     which = which[~steps.constant[which] & (steps.gap_frames[which] > 0)]
     if len(which):
         toggle, turns = _nearest(clip, keys, steps, which)
-        which = which[(toggle | np.any(turns != 0, axis=1)) & ~_whole_turns(delta[which])]
+        which = which[(toggle | np.any(turns != 0, axis=1)) & ~whole_turns(delta[which])]
     now = sweep(clip, keys, steps, which)
     if not len(which):
         return LongSteps(which, np.zeros(0, "<U24"), now, np.zeros(0))
-    # Measured on the clip with every candidate taken to its nearest representation.
+    # Measured on the clip with every candidate taken to its nearest representation; where that cannot be written
+    # (channels keyed apart), on the straight line to it.
     nearest = nearest_representation(clip, keys, steps, which)
-    then = sweep(nearest, rotation_keys(nearest, EULER), steps, which)
-    longer = (now.swept_deg - then.swept_deg >= limits["visible_deg"]) & (now.excess_deg >= limits["visible_deg"])
+    then_deg = sweep(nearest, rotation_keys(nearest, EULER), steps, which).swept_deg
+    stuck = np.flatnonzero(~movable_steps(clip, keys, steps, which))
+    then_deg[stuck] = _straight_deg(clip, keys, steps, which[stuck])
+    longer = (now.swept_deg - then_deg >= limits["visible_deg"]) & (now.excess_deg >= limits["visible_deg"])
     which = which[longer]
     now = Sweep(now.swept_deg[longer], now.shortest_deg[longer], now.excess_deg[longer])
     gap = steps.gap_frames[which]
@@ -82,7 +85,7 @@ def _long_steps(clip: Clip, limits: Limits) -> LongSteps:
     wrap = np.where(gap > limits["latent_gap_frames"] * (1 + 1e-4), "visible", "latent")
     straddling = _straddles(clip, keys, steps, which, now.shortest_deg, limits)
     kind = np.select([dense | continuous, straddling], [wrap, "ambiguous-straddling"], default="ambiguous")
-    return LongSteps(which, kind, now, then.swept_deg[longer])
+    return LongSteps(which, kind, now, then_deg[longer])
 
 
 def _axes(clip: Clip, keys: Keys, rows: Ints) -> Ints:
@@ -122,7 +125,17 @@ def _nearest(clip: Clip, keys: Keys, steps: Steps, which: Ints) -> tuple[Bools, 
     return toggle, np.where(absent, 0.0, turns)
 
 
-def _whole_turns(delta: Floats) -> Bools:
+def _straight_deg(clip: Clip, keys: Keys, steps: Steps, which: Ints) -> Floats:
+    """(P,) degrees travelled if the angles ran straight to the nearest representation of the second key."""
+    toggle, turns = _nearest(clip, keys, steps, which)
+    first, second = steps.first[which], steps.second[which]
+    a, b = keys.value[first], keys.value[second]
+    near = np.where(toggle[:, None], _equivalent(b, _axes(clip, keys, second)), b) + TURN * turns
+    part = np.linspace(0.0, 1.0, SAMPLES + 1)[:, None]
+    return np.degrees(path_length(to_rotation(clip, keys, a[:, None] + part * (near - a)[:, None], first)))
+
+
+def whole_turns(delta: Floats) -> Bools:
     """(P,) the step is a whole number of turns about one axis and nothing else."""
     slack = np.radians(WHOLE_TURN_DEG)
     moving = np.abs(delta) > slack

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -117,8 +118,12 @@ def _findings(
         )
         ranks = severity_rank[start:end]
         candidates = np.flatnonzero(ranks == ranks.max())
-        worst = int(candidates[np.argmax(weight[start:end][candidates])])
+        sizes = weight[start:end][candidates]
+        # The first of those that are equally bad but for rounding.
+        worst = int(candidates[np.argmax(sizes >= sizes.max() * (1.0 - 1e-6))])
         number = int(subject[start])
+        where, what = partial(_place, clip, occurrences), partial(message, occurrences)
+        more = f" (and {len(part) - 1} more)" if len(part) > 1 else ""
         found.append(
             Finding(
                 code=code,
@@ -129,31 +134,30 @@ def _findings(
                 owner=clip.owner,
                 bone=bones[number],
                 data_path=paths[number],
-                message=_place(clip, bones[number] or clip.owner or paths[number], occurrences, worst)
-                + message(occurrences, worst),
+                message=f"{bones[number] or clip.owner or paths[number]}, {where(worst)}{more}: {what(worst)}",
                 fix=_FIXES[int(fix_rank[start:end].max())],
                 occurrences=occurrences,
+                where=where,
+                what=what,
                 subject=number,
             )
         )
     return found
 
 
-def place_text(clip_seconds: bool, frame_rate: float, frames: Floats) -> str:
-    """Where an occurrence is: "frames 16→17", "frame 16", or for a format in seconds "0.667→0.708 s"."""
-    first, second = (float(f) for f in frames)
+def _place(clip: Clip, occurrences: Occurrences, number: int) -> str:
+    """Where an occurrence is: "frames 16→17", "frame 16"; with seconds where the format counts in seconds."""
+    first, second = (float(f) for f in occurrences.frames[number])
     if not np.isfinite(first):
         return "at a time that is not a number"
-    if clip_seconds:
-        a, b = (f"{f / frame_rate:.3f}" for f in (first, second))
-        return f"at {a} s" if first == second else f"{a}→{b} s"
-    a, b = f"{first:.6g}", f"{second:.6g}"
-    return f"frame {a}" if a == b else f"frames {a}→{b}"
-
-
-def _place(clip: Clip, who: str, occurrences: Occurrences, number: int) -> str:
-    more = f" (and {len(occurrences) - 1} more)" if len(occurrences) > 1 else ""
-    return f"{who}, {place_text(clip.seconds, clip.frame_rate, occurrences.frames[number])}{more}: "
+    one = first == second
+    # Three decimals and no trailing zeros: frames of a glTF file are products of seconds.
+    frames = [f"{frame:.3f}".rstrip("0").rstrip(".") for frame in (first, second)]
+    text = f"frame {frames[0]}" if one else f"frames {frames[0]}→{frames[1]}"
+    if clip.seconds:
+        seconds = [f"{frame / clip.frame_rate:.3f}" for frame in (first, second)]
+        text += f" ({seconds[0]} s)" if one else f" ({seconds[0]}→{seconds[1]} s)"
+    return text
 
 
 def fixable_rows(findings: Sequence[Finding], unsafe: bool) -> Ints:

@@ -18,7 +18,9 @@ product keeps its sign; no fix of any rule turns such a step round. Held steps a
 no fix.
 
 ## Known limits
-Steps that QA104 calls ambiguous (the long way is played) are reported there only.
+Steps that QA104 calls ambiguous (the long way is played) are reported there only. A key cannot be inserted where
+an easing equation or a Cycles modifier shapes the curve, where the step lasts less than a few hundredths of a
+frame, or where handles make it a jump: reported, not repaired.
 """
 
 from __future__ import annotations
@@ -27,11 +29,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..clip import QUATERNION, Clip
-from ..edit import insert_keys, scale_keys
+from ..clip import QUATERNION, Clip, Floats, Ints
+from ..edit import can_insert, insert_keys, scale_keys
 from ..finding import NONE, NOTE, UNSAFE, Finding, Occurrences
-from ..keys import rotation_keys, rotation_steps
-from ..rotation.quaternion import norm
+from ..keys import SAME_TIME_FRAMES, Keys, Steps, rotation_keys, rotation_steps
+from ..measure import SAMPLES, played_values, to_rotation
+from ..rotation.quaternion import angle_between, norm
 from .grouping import Faults, findings_by_track, fixable_rows
 from .rule import STAGE_INSERT, Limits, Rule
 
@@ -83,23 +86,49 @@ def _message(occurrences: Occurrences, worst: int) -> str:
 
 
 def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Clip:
-    keys = rotation_keys(clip, QUATERNION)
+    keys, steps = rotation_keys(clip, QUATERNION), rotation_steps(clip, QUATERNION)
     rows = fixable_rows(findings, unsafe)
     rows = rows[keys.aligned[keys.member[rows]]]
-    steps = rotation_steps(clip, QUATERNION)
-    if not len(rows):
+    # Held steps have no way to play; a slerp has no side yet: the file's format decides.
+    which = np.flatnonzero(np.isin(steps.second, rows) & ~steps.constant & ~steps.slerp)
+    tracks = keys.track_of(steps.second[which])
+    whole = {
+        int(track): not any(can_insert(clip, int(c)) for c in clip.tracks.curves[track]) for track in np.unique(tracks)
+    }
+    which, time = _half_way(clip, keys, steps, which[[whole[int(t)] for t in tracks]], limits)
+    if not len(which):
         return clip
-    first = steps.first[np.searchsorted(steps.second, rows)]
-    middle = (keys.time[first] + keys.time[rows]) / 2
-    curves = clip.tracks.curves[keys.track_of(rows)]
-    edited = insert_keys(clip, curves.ravel(), np.repeat(middle, 4))
+    curves = clip.tracks.curves[keys.track_of(steps.second[which])]
+    edited = insert_keys(clip, curves.ravel(), np.repeat(time, 4))
     # A component-wise middle is shorter than 1: give it unit length, its rotation stays.
     after = rotation_keys(edited, QUATERNION)
-    new = np.flatnonzero(
-        np.all(edited.curves.origin[after.key] < 0, axis=1) & after.valid & after.aligned[after.member]
-    )
-    key = after.key[new].ravel()
-    return scale_keys(edited, key, np.repeat(1.0 / norm(after.value[new]), 4))
+    stored = time.astype(clip.curves.co.dtype).astype(np.float64)
+    new = [
+        after.offsets[m] + np.searchsorted(after.time[after.offsets[m] : after.offsets[m + 1]], t)
+        for m, t in zip(keys.member[steps.second[which]], stored, strict=True)
+    ]
+    return scale_keys(edited, after.key[new].ravel(), np.repeat(1.0 / norm(after.value[new]), 4))
+
+
+def _half_way(clip: Clip, keys: Keys, steps: Steps, which: Ints, limits: Limits) -> tuple[Ints, Floats]:
+    """Of the steps `which`, those that a key can divide, and when: where both parts of the turn are equal.
+
+    Not where the step is too short in time for another key, and not where what plays is so uneven (handles,
+    an ease that nearly jumps) that one part would still be a large step.
+    """
+    fractions = np.linspace(0.0, 1.0, SAMPLES + 1)[1:-1]
+    first, second = steps.first[which], steps.second[which]
+    path = to_rotation(clip, keys, played_values(clip, keys, steps, which, fractions), first)
+    ends = to_rotation(clip, keys, keys.value, np.arange(len(keys.time)))
+    with np.errstate(invalid="ignore"):
+        longer = np.degrees(
+            np.maximum(angle_between(path, ends[first][:, None]), angle_between(path, ends[second][:, None]))
+        )
+    longer = np.where(np.isnan(longer), np.inf, longer)
+    at = longer.argmin(axis=1) if len(which) else np.zeros(0, dtype=np.int64)
+    gap = steps.gap_frames[which] * np.minimum(fractions[at], 1.0 - fractions[at])
+    good = (longer[np.arange(len(which)), at] < limits["fragile_deg"]) & (gap > 2 * SAME_TIME_FRAMES)
+    return which[good], (keys.time[first] + fractions[at] * (keys.time[second] - keys.time[first]))[good]
 
 
 RULE = Rule(CODE, NAME, "a step of half a turn, or nearly", __doc__, find, fix, STAGE_INSERT, LIMITS)

@@ -38,14 +38,18 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
         return []
     start, end = clip.frame_range or (np.nan, np.nan)
     dead = bool(orphan.all())
-    subject = np.flatnonzero(orphan)[: 1 if dead else None]
+    paths = np.array(clip.curves.data_path)
+    subject = np.flatnonzero(orphan)
+    subject = subject[:1] if dead else subject[np.unique(paths[subject], return_index=True)[1]]
     faults = Faults(
         subject=subject,
         frames=np.tile([start, end], (len(subject), 1)),
         kind=np.full(len(subject), "all" if dead else "some"),
         severity=np.full(len(subject), ERROR if dead else NOTE),
         fix=np.full(len(subject), UNSAFE),
-        measured={"curves": np.full(len(subject), len(orphan) if dead else 1.0)},
+        measured={
+            "curves": np.array([len(orphan) if dead else np.sum(paths == paths[c]) for c in subject], dtype=np.float64)
+        },
         rows=subject,
     )
     user = clip.users[0]

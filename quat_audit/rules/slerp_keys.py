@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from ..clip import BEZIER, LINEAR, QUATERNION, Clip, Ints, with_curves
-from ..edit import add_keys
-from ..keys import rotation_keys, rotation_steps
+from ..edit import add_keys, why_unsound
+from ..keys import SAME_TIME_FRAMES, rotation_keys, rotation_steps
 from ..rotation.interpolation import slerp
 from ..rotation.quaternion import angle_between, normalize_or_nan
 
@@ -20,15 +20,23 @@ STEP_DEG = 30.0
 def insert_slerp_keys(clip: Clip, rows: Ints) -> Clip:
     """Insert keys on the slerp of the steps that end at `rows` (of the quaternion rows), the short way.
 
-    The handles within those steps are laid straight. Tracks with absent or misaligned components are left.
+    The handles within those steps are laid straight. Left as they are: tracks with absent or misaligned components
+    or with keys out of order, and steps too short in time for the keys.
     """
     keys, steps = rotation_keys(clip, QUATERNION), rotation_steps(clip, QUATERNION)
     rows = rows[keys.aligned[keys.member[rows]] & np.isin(rows, steps.second[~steps.slerp])]
     if not len(rows):
         return clip
+    tracks = keys.track_of(rows)
+    unsound = {int(t) for t in np.unique(tracks) if any(why_unsound(clip, int(c)) for c in clip.tracks.curves[t])}
+    rows = rows[[int(t) not in unsound for t in tracks]]
     first = steps.first[np.searchsorted(steps.second, rows)]
     a, b = normalize_or_nan(keys.value[first]), normalize_or_nan(keys.value[rows])
     count = np.maximum(np.ceil(np.degrees(angle_between(a, b)) / STEP_DEG - 1e-6), 2).astype(np.int64) - 1
+    room = (keys.time[rows] - keys.time[first]) / (count + 1) > 2 * SAME_TIME_FRAMES
+    if not room.any():
+        return clip
+    rows, first, a, b, count = rows[room], first[room], a[room], b[room], count[room]
     step = np.repeat(np.arange(len(rows)), count)
     part = (np.arange(len(step)) - np.repeat(np.cumsum(count) - count, count) + 1) / (count[step] + 1)
     value = slerp(a[step], b[step], part)

@@ -157,7 +157,7 @@ def build(r: Recipe, kind: str = "QUATERNION", bone: str = "Arm", order: str = "
         for p in parts:
             keep[p] = rng.uniform(size=r.count) < 0.6
             keep[p][0] = True
-    if r.layout == "nearly":
+    if r.layout == "nearly" and r.gap >= 0.5:
         every_time = every_time + rng.uniform(-0.004, 0.004, every_time.shape)
     played = {"mixed": rng.choice([CONSTANT, LINEAR, BEZIER], r.count), "easing": rng.integers(0, 13, r.count)}
     mode = played.get(

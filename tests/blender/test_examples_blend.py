@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The .blend examples, made and audited by the Blender that runs the tests."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("bpy")
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+
+from make_examples import expected_code, make_examples  # noqa: E402
+
+from quat_audit import api  # noqa: E402
+from quat_audit.finding import SAFE  # noqa: E402
+from quat_audit.rules import RULES  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def examples(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    return make_examples(tmp_path_factory.mktemp("examples"), formats=("blend",))
+
+
+def test_there_is_one_for_every_rule(examples: list[Path]) -> None:
+    assert {expected_code(path) for path in examples} == {rule.code for rule in RULES} | {""}
+
+
+def test_each_has_exactly_its_fault(examples: list[Path]) -> None:
+    found = {path.name: {f.code for f in api.audit_file(path).findings} for path in examples}
+    assert found == {path.name: {expected_code(path)} - {""} for path in examples}
+
+
+def test_what_is_safe_to_fix_is_gone_after_the_fix(examples: list[Path], tmp_path: Path) -> None:
+    for path in examples:
+        report = api.fix_file(path, output=tmp_path / path.name)
+        assert report.status == "audited" and report.after is not None, (path.name, report.reason)
+        if any(finding.fix == SAFE for finding in report.findings):
+            assert not report.after.findings, path.name
+            assert report.repair is not None and report.repair.proof.max_key_change_deg < 1e-3

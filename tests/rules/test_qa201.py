@@ -1,0 +1,343 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""QA201 euler-wraparound."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from quat_audit.audit import audit_clip
+from quat_audit.clip import BEZIER, CONSTANT, CUBIC, EULER, Clip
+from quat_audit.finding import Finding
+from quat_audit.repair import repair_clip
+from quat_audit.rules.qa201_euler_wraparound import RULE
+from tests.clips import NAN, euler_clip, free_handles, joined, quaternion_clip, times_of, track_clip, values_of
+from tests.contract import assert_contract, assert_same, path_deg, scalar_raw, scalar_rotation, turn_deg
+
+ORDERS = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
+SAFE_WRAPS = ("visible", "latent")
+
+
+def on(axis: int, angles: Any) -> np.ndarray:
+    """(N, 3) degrees, one axis moving."""
+    degrees = np.zeros((len(angles), 3))
+    degrees[:, axis] = angles
+    return degrees
+
+
+def found(clip: Clip) -> list[tuple[tuple[float, ...], str, str, str]]:
+    """(frames, kind, severity, fix) of every occurrence."""
+    result = []
+    for f in audit_clip(clip, [RULE]):
+        o = f.occurrences
+        result += [
+            (tuple(map(float, o.frames[i])), str(o.kind[i]), str(o.severity[i]), str(o.fix[i])) for i in range(len(o))
+        ]
+    return result
+
+
+def only(clip: Clip) -> Finding:
+    (finding,) = audit_clip(clip, [RULE])
+    return finding
+
+
+# (frames, angles of one axis, findings); gaps and values from the catalogue.
+CASES: dict[str, tuple[list[float], list[float], list[tuple[tuple[float, float], str, str, str]]]] = {
+    "one frame": ([1, 2], [179, -179], [((1, 2), "latent", "warning", "safe")]),
+    "half a frame": ([1, 1.5], [179, -179], [((1, 1.5), "latent", "warning", "safe")]),
+    "two frames": ([1, 3], [179, -179], [((1, 3), "visible", "error", "safe")]),
+    "one and a half": ([1, 2.5], [179, -179], [((1, 2.5), "visible", "error", "safe")]),
+    "downwards": ([1, 2], [-170, 170], [((1, 2), "latent", "warning", "safe")]),
+    "several turns": ([1, 2], [10, 735], [((1, 2), "latent", "warning", "safe")]),
+    "0 and 360": ([1, 2], [350, 10], [((1, 2), "latent", "warning", "safe")]),
+    "true step just below 90": ([1, 2], [0, 271], [((1, 2), "latent", "warning", "safe")]),
+    "true step just above 90": ([1, 2], [0, 269], [((1, 2), "ambiguous", "note", "unsafe")]),
+    "sparse 350→10": ([1, 20], [350, 10], [((1, 20), "ambiguous-straddling", "warning", "unsafe")]),
+    "sparse 170→−170": ([1, 20], [170, -170], [((1, 20), "ambiguous-straddling", "warning", "unsafe")]),
+    "sparse −10→−350": ([1, 20], [-10, -350], [((1, 20), "ambiguous-straddling", "warning", "unsafe")]),
+    "sparse, true step of 45": ([1, 20], [338, 24], [((1, 20), "ambiguous", "note", "unsafe")]),
+    "sparse, true step below 45": ([1, 20], [338, 22], [((1, 20), "ambiguous-straddling", "warning", "unsafe")]),
+    "0→345": ([1, 40], [0, 345], [((1, 40), "ambiguous", "note", "unsafe")]),
+    "0.5→345": ([1, 40], [0.5, 345], [((1, 40), "ambiguous", "note", "unsafe")]),
+    "360→15": ([1, 40], [360, 15], [((1, 40), "ambiguous", "note", "unsafe")]),
+    "376→132": ([1, 50], [376, 132], [((1, 50), "ambiguous", "note", "unsafe")]),
+    "three frames is sparse": ([1, 4], [0, 340], [((1, 4), "ambiguous", "note", "unsafe")]),
+    "neighbours go on": (
+        [1, 11, 21, 31],
+        [100, 140, -180, -140],
+        [((11, 21), "visible", "error", "safe")],
+    ),
+    "neighbours spin": (
+        [1, 6, 11, 21],
+        [20, 190, 360, 700],  # 34° a frame throughout
+        [((11, 21), "ambiguous", "note", "unsafe")],
+    ),
+    "neighbours hold": ([1, 11, 21, 31], [5, 5, 350, 350], [((11, 21), "ambiguous-straddling", "warning", "unsafe")]),
+    "there and back": (
+        [1, 2, 3, 4],
+        [175, -179, -178, 179],
+        [((1, 2), "latent", "warning", "safe"), ((3, 4), "latent", "warning", "safe")],
+    ),
+    # Nothing to find.
+    "one key": ([1], [700], []),
+    "whole turns": ([1, 2, 3], [0, 360, 720], []),
+    "ten turns": ([1, 240], [5, 3605], []),
+    "half turns": ([1, 2, 3, 4], [0, 180, 360, 540], []),
+    "quarter turns": ([1, 2, 3], [0, 90, 180], []),
+    "exactly half a turn back": ([1, 2], [90, -90], []),
+    "179 degrees": ([1, 2], [0, 179], []),
+    "same key twice": ([1, 2], [200, 200], []),
+}
+
+
+@pytest.mark.parametrize("axis", range(3))
+@pytest.mark.parametrize("order", ["XYZ", "ZXY"])
+@pytest.mark.parametrize("name", CASES)
+def test_one_axis(name, order, axis):
+    frames, angles, expected = CASES[name]
+    clip = euler_clip(frames, on(axis, angles), order)
+    assert found(clip) == expected
+    for unsafe in (False, True):
+        repair = assert_contract(clip, RULE, unsafe=unsafe)
+        repairable = [e for e in expected if unsafe or e[3] == "safe"]
+        assert (repair.clip is clip) == (not repairable)
+        # What is left differs by whole turns only, and keys before the first repaired step not at all.
+        moved = np.degrees(values_of(repair.clip) - values_of(clip)) / 360
+        np.testing.assert_allclose(moved, np.round(moved), atol=1e-5)
+        first = min((f[0][1] for f in repairable), default=math.inf)
+        assert np.all(moved[np.array(frames) < first] == 0)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_lone_channel_and_doubles(name):
+    frames, angles, expected = CASES[name]
+    lone = euler_clip(frames, on(1, angles), "YZX", components=(1,))
+    assert found(lone) == expected
+    assert_contract(lone, RULE)
+    wide = euler_clip(frames, on(1, angles), "YZX", dtype=np.float64)
+    assert found(wide) == expected
+    assert_contract(wide, RULE, unsafe=True)
+
+
+def test_measured_angles():
+    measured = only(euler_clip([1, 2], on(2, [170, -170]))).occurrences.measured
+    assert {k: float(v[0]) for k, v in measured.items()} == pytest.approx(
+        {"excess_deg": 320, "swept_deg": 340, "shortest_deg": 20, "nearest_deg": 20}, abs=1e-3
+    )
+
+
+def test_message_names_place_and_angles():
+    finding = only(euler_clip([16, 17], on(2, [170, -170]), bone="腕.L"))
+    assert finding.message == "腕.L, frames 16→17: swings 340.0° where 20.0° suffices"
+    assert (finding.bone, finding.code, finding.rule) == ("腕.L", "QA201", "euler-wraparound")
+    assert only(euler_clip([1, 40], on(0, [0, 345]))).message.endswith("meant?")
+
+
+def equivalent(degrees: Any, order: str) -> np.ndarray:
+    first, middle, last = ("XYZ".index(a) for a in order)
+    result = np.array(degrees, dtype=float)
+    result[..., first] += 180
+    result[..., middle] = 180 - result[..., middle]
+    result[..., last] -= 180
+    return result
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_equivalent_triple(order):
+    path = np.array([[10, 20, 30], [14, 15, 33], [18, 12, 31], [25, 10, 36]], float)
+    broken = path.copy()
+    broken[1:3] = equivalent(path[1:3], order)
+    clip = euler_clip([1, 2, 3, 4], broken, order)
+    assert [f[0] for f in found(clip)] == [(1, 2), (3, 4)]
+    assert {f[1:] for f in found(clip)} == {("latent", "warning", "safe")}
+    repair = assert_contract(clip, RULE)
+    np.testing.assert_allclose(np.degrees(values_of(repair.clip)), path, atol=2e-5)
+    np.testing.assert_array_equal(values_of(repair.clip)[[0, 3]], values_of(clip)[[0, 3]])
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_a_triple_of_another_order_is_another_rotation(order):
+    other = next(o for o in ORDERS if o[1] != order[1])
+    path = np.array([[10, 20, 30], [14, 15, 33]], float)
+    near = path[1].copy()
+    path[1] = equivalent(path[1], other)
+    for unsafe in (False, True):
+        repair = assert_contract(euler_clip([1, 2], path, order), RULE, unsafe=unsafe)
+        assert np.abs(np.degrees(values_of(repair.clip)[1]) - near).max() > 1
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_the_first_key_keeps_its_representation(order):
+    path = equivalent([[10, 20, 30], [14, 15, 33], [18, 12, 31]], order)
+    clip = euler_clip([1, 2, 3], path, order)
+    assert found(clip) == []
+    broken = np.concatenate([path[:1], [[14, 15, 33], [18, 12, 31]]])
+    repair = assert_contract(euler_clip([1, 2, 3], broken, order), RULE)
+    after = np.degrees(values_of(repair.clip))
+    assert np.abs(np.diff(after, axis=0)).max() < 10
+
+
+def test_a_spin_after_a_wrap_stays_a_spin():
+    clip = euler_clip([1, 2, 3, 50, 51], on(0, [170, -170, -170, 550, 550]))
+    repair = assert_contract(clip, RULE)
+    assert np.degrees(values_of(repair.clip)[:, 0]) == pytest.approx([170, 190, 190, 910, 910], abs=1e-3)
+
+
+def test_a_spin_after_an_equivalent_triple_keeps_its_path():
+    broken = equivalent([[0, 20, 0], [4, 22, 3], [4, 22, 363]], "XYZ")
+    clip = euler_clip([1, 2, 3, 40], np.concatenate([[[-3, 18, -2]], broken]))
+    repair = assert_contract(clip, RULE)
+    for step in range(37):
+        was = scalar_rotation(clip, 0, scalar_raw(clip, 0, 3 + step))
+        now = scalar_rotation(repair.clip, 0, scalar_raw(repair.clip, 0, 3 + step))
+        assert was and now and turn_deg(was, now) < 1e-3
+    assert path_deg(repair.clip, 0, 3, 40) == pytest.approx(path_deg(clip, 0, 3, 40), abs=1e-2)
+
+
+def test_ambiguous_steps_are_left_beside_safe_ones():
+    clip = euler_clip([1, 2, 30, 31], on(1, [170, -170, 175, -178]))
+    kinds = [f[1] for f in found(clip)]
+    assert kinds == ["latent", "ambiguous-straddling", "latent"]
+    repair = assert_contract(clip, RULE)
+    assert np.degrees(values_of(repair.clip)[:, 1]) == pytest.approx([170, 190, 535, 542], abs=1e-3)
+    repair = assert_contract(clip, RULE, unsafe=True)
+    assert np.degrees(values_of(repair.clip)[:, 1]) == pytest.approx([170, 190, 175, 182], abs=1e-3)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("order", ORDERS)
+def test_handles_move_with_their_key(order, dtype):
+    rng = np.random.default_rng(4)
+    path = np.cumsum(rng.uniform(-12, 12, (12, 3)), axis=0)
+    path[4:7] = equivalent(path[4:7], order)
+    path[9:, 0] += 360
+    handles = free_handles(rng, np.arange(12), np.radians(path), 0.1)
+    clip = euler_clip(np.arange(12), path, order, interpolation=BEZIER, handles=handles, dtype=dtype)
+    repair = assert_contract(clip, RULE)
+    a, b = clip.curves, repair.clip.curves
+    middle = "XYZ".index(order[1])
+    for axis in range(3):
+        rows = a.rows(axis)
+        for name in ("handle_left", "handle_right"):
+            reach = (getattr(a, name) - a.co)[rows].astype(float)
+            now = (getattr(b, name) - b.co)[rows].astype(float)
+            if axis == middle:
+                reach[4:7, 1] *= -1
+            np.testing.assert_allclose(now, reach, atol=3e-6)
+        np.testing.assert_array_equal(b.co[rows][:4], a.co[rows][:4])
+
+
+@pytest.mark.parametrize("interpolation", [BEZIER, CUBIC])
+def test_other_interpolations_are_measured_and_repaired(interpolation):
+    easing = 2 if interpolation == CUBIC else None
+    clip = euler_clip([1, 2], on(0, [179, -179]), interpolation=interpolation, handles="thirds", easing=easing)
+    assert [f[1:] for f in found(clip)] == [("latent", "warning", "safe")]
+    assert_contract(clip, RULE)
+
+
+def test_held_keys_play_nothing_between():
+    clip = euler_clip([1, 10, 20], on(0, [179, -179, 179]), interpolation=CONSTANT)
+    assert found(clip) == []
+    assert_contract(clip, RULE)
+
+
+def test_all_axes_wrap_at_once():
+    clip = euler_clip([1, 2], [[175, 178, -177], [-179, -176, 179]])
+    assert len(found(clip)) == 1
+    repair = assert_contract(clip, RULE)
+    assert np.degrees(values_of(repair.clip)[1]) == pytest.approx([181, 184, -181], abs=1e-4)
+
+
+def test_large_angles_in_single_precision():
+    """At a hundred turns float32 knows a degree to 2e-3: the wrap is repaired, within what storing it costs."""
+    clip = euler_clip([1, 2, 3], on(2, [36000 + 170, 36000 - 170, 36000 - 160]))
+    repair = assert_contract(clip, RULE)
+    assert not repair.refused
+    assert np.degrees(values_of(repair.clip)[:, 2]) == pytest.approx([36170, 36190, 36200], abs=0.01)
+
+
+def test_a_step_across_an_unusable_key_is_judged_once_it_is_bridged():
+    clip = euler_clip([1, 2, 3, 4], on(0, [177, NAN, -179, -177]), "ZXY")
+    assert found(clip) == []  # nothing plays there
+    after = repair_clip(clip).clip  # QA101 bridges the short way, then the wrap is one
+    assert np.degrees(values_of(after)) == pytest.approx(on(0, [177, 179, 181, 183]), abs=1e-3)
+
+
+def test_a_bridge_across_a_spin_stays_a_spin():
+    for angles in ([0, NAN, 360], [0, NAN, 300], [5, NAN, 3605]):
+        frames = [1, 2, 3] if angles[2] == 360 else [1, 21, 41]
+        after = repair_clip(euler_clip(frames, on(0, angles))).clip
+        assert np.degrees(values_of(after)[:, 0]) == pytest.approx(
+            [angles[0], (angles[0] + angles[2]) / 2, angles[2]], abs=1e-3
+        )
+
+
+def test_channels_keyed_apart():
+    """Y has no key where X wraps: X alone moves."""
+    keys = {0: ([1, 2, 3], np.radians([170, -170, -160])), 1: ([1, 3], np.radians([0, 10])), 2: ([1], [0.0])}
+    clip = track_clip(EULER, keys)
+    assert [f[0] for f in found(clip)] == [(1, 2)]
+    repair = assert_contract(clip, RULE)
+    x = repair.clip.curves.co[repair.clip.curves.rows(0), 1]
+    assert np.degrees(x) == pytest.approx([170, 190, 200], abs=1e-4)
+
+
+def test_a_triple_on_channels_keyed_apart_is_told_and_left():
+    first, second = [10.0, 20.0, 30.0], equivalent([12.0, 22.0, 33.0], "XYZ")
+    keys: dict[int, Any] = {axis: ([1, 2], np.radians([first[axis], second[axis]])) for axis in range(3)}
+    keys[1] = ([1, 2, 3], np.radians([first[1], second[1], second[1]]))
+    clip = track_clip(EULER, keys)
+    assert all(f[3] == "none" for f in found(clip)) and found(clip)
+    assert_contract(clip, RULE)
+
+
+def test_other_tracks_are_left_bit_for_bit():
+    clip = joined(
+        euler_clip([1, 2], on(0, [170, -170]), bone="A"),
+        euler_clip([1, 2], on(0, [0, 720]), bone="B"),
+        euler_clip([1, 2], on(2, [170, -170]), bone="C", order="YZX"),
+        quaternion_clip([1, 2], [[1, 0, 0, 0], [-1, 0, 0, 0]], bone="D"),
+    )
+    assert [f.bone for f in audit_clip(clip, [RULE])] == ["A", "C"]
+    repair = assert_contract(clip, RULE)
+    assert repair.applied[0].tracks == 2 and repair.applied[0].keys_changed == 2
+    assert np.degrees(values_of(repair.clip, 2)[:, 2]) == pytest.approx([170, 190], abs=1e-4)
+
+
+def test_what_must_not_be_written_is_refused():
+    clip = euler_clip([1, 2], on(0, [170, -170]), read_only="linked from rig.blend")
+    repair = assert_contract(clip, RULE)
+    assert repair.clip is clip
+    assert [(r.code, r.why) for r in repair.refused] == [("QA201", "linked from rig.blend")]
+
+
+def test_what_cannot_be_evaluated_is_not_judged():
+    assert found(euler_clip([1, 2], on(0, [170, -170]), unevaluable="NOISE modifier")) == []
+
+
+def test_delta_rotation_and_objects():
+    clip = euler_clip([1, 2], on(0, [170, -170]), bone="", delta=True)
+    assert only(clip).data_path == "delta_rotation_euler"
+    assert_contract(clip, RULE)
+
+
+def test_limits_are_settings():
+    clip = euler_clip([1, 4], on(0, [170, -170]))
+    assert found(clip)[0][1] == "ambiguous-straddling"
+    finding = audit_clip(clip, [RULE], {"QA201": {"dense_gap_frames": 3.0}})[0]
+    assert finding.fix == "safe"
+    assert_contract(clip, RULE, limits={"QA201": {"dense_gap_frames": 3.0}})
+
+
+def test_clean_walk_is_not_touched():
+    rng = np.random.default_rng(1)
+    walk = 60 * np.sin(np.arange(48)[:, None] / 8 + rng.uniform(0, 6, 3))
+    for order in ORDERS:
+        clip = euler_clip(np.arange(48), walk, order, interpolation=BEZIER, handles="thirds")
+        assert found(clip) == []
+        repair = assert_contract(clip, RULE)
+        assert_same(clip, repair.clip)
+        assert len(times_of(clip)) == 48
