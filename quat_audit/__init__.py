@@ -10,8 +10,12 @@ One thing flows through the house: a Clip (one action slot as NumPy arrays).
     rules/        one file a rule; RULES is an explicit tuple                        NumPy only
     audit.py      clip + rules -> findings
     repair.py     clip + rules -> edited clip + proof
+    profiles.py   which rules, limits and severities matter for a purpose
+    ignores.py    findings that are to be left alone, and why
+    key_signs.py  the signs of chosen quaternion keys: align, flip                   NumPy only
     files/        glTF and BVH bytes <-> Clip                                        no bpy
     blender/      Blender's actions <-> Clip                                         bpy
+    ui/           sidebar panel, operators, preferences                              bpy
     inputs.py     what a person types -> files
     sources.py    a path, by its bytes or through Blender -> clips
     publish.py    finished files -> their place, nothing lost
@@ -20,7 +24,7 @@ One thing flows through the house: a Clip (one action slot as NumPy arrays).
     api.py        the Python API: a file, an action, an object
     cli.py        audit | fix | rules
 
-Only blender/ imports bpy, and importing this package does not: .glb, .gltf, .vrm, .vrma and .bvh need no
+Only blender/ and ui/ import bpy, and importing this package does not: .glb, .gltf, .vrm, .vrma and .bvh need no
 Blender. As an extension the package has another name (bl_ext.…), so every import within it is relative.
 """
 
@@ -32,15 +36,22 @@ _registered: list[Any] = []
 
 
 def register() -> None:
-    """Offer `blender --command quat_audit …`. Called by Blender when the extension is enabled."""
+    """Offer `blender --command quat_audit …` and the interface. Called by Blender when the extension is enabled.
+
+    `python -m quat_audit` never comes here.
+    """
+    from . import ui
     from .blender import command
 
+    ui.register()
     _registered.append(command.register())
 
 
 def unregister() -> None:
-    """Take it back."""
+    """Take both back."""
+    from . import ui
     from .blender import command
 
     while _registered:
         command.unregister(_registered.pop())
+    ui.unregister()

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from .audit import audit_clip
+from .clip import Clip
 from .errors import InputError
 from .finding import FileRepair, FileReport, Finding, Repair
 from .fixing import DEFAULT, Settings, audit_opened, fix_opened, make_target
@@ -94,14 +95,14 @@ def audit_action(action: Any, settings: Settings = DEFAULT) -> list[Finding]:
     """Audit every slot of a Blender action."""
     from .blender import read
 
-    return [f for item in read.read_action(action) for f in audit_clip(item.clip, settings.rules, settings.limits)]
+    return [f for item in read.read_action(action) for f in _audit(item.clip, settings)]
 
 
 def audit_object(obj: Any, settings: Settings = DEFAULT) -> list[Finding]:
     """Audit every action that a Blender object plays."""
     from .blender import read
 
-    return [f for item in read.read_object(obj) for f in audit_clip(item.clip, settings.rules, settings.limits)]
+    return [f for item in read.read_object(obj) for f in _audit(item.clip, settings)]
 
 
 def fix_action(action: Any, settings: Settings = DEFAULT) -> list[Repair]:
@@ -116,6 +117,10 @@ def fix_object(obj: Any, settings: Settings = DEFAULT) -> list[Repair]:
     from .blender import read
 
     return _fix_in_scene(read.read_object(obj), settings)
+
+
+def _audit(clip: Clip, settings: Settings) -> list[Finding]:
+    return audit_clip(clip, settings.rules, settings.limits, caps=settings.caps)
 
 
 def _fix_in_scene(items: Sequence[Any], settings: Settings) -> list[Repair]:

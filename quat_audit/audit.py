@@ -3,22 +3,125 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import queue
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
 
 from .clip import Clip
-from .finding import SEVERITIES, ClipRow, Finding
+from .finding import SEVERITIES, ClipRow, Finding, Ignored, Text
 from .rules import RULES, Limits, Rule
 
 Overrides = Mapping[str, Limits]
+Caps = Mapping[str, str]  # code → the highest severity that its findings may have
+
+# An audit in steps hands control back at least this often, and does clips of fewer keys than this without a thread:
+# the slowest rule takes less than 0.1 ms a key.
+STEP_SECONDS = 0.05
+KEYS_AT_ONCE = 1000
 
 
-def audit_clip(clip: Clip, rules: Sequence[Rule] = RULES, limits: Overrides | None = None) -> list[Finding]:
-    """All findings of some rules on one clip: worst first, then by code and place.
+def audit_clip(
+    clip: Clip, rules: Sequence[Rule] = RULES, limits: Overrides | None = None, *, caps: Caps | None = None
+) -> list[Finding]:
+    """All findings of some rules on one clip, without those that it ignores: worst first, then by code and place.
 
-    `limits` overrides a rule's defaults: code → name → value.
+    `limits` overrides a rule's defaults: code → name → value. `caps` lowers severities: code → the highest.
     """
-    found = [finding for rule in rules for finding in find(rule, clip, limits)]
-    return sorted(found, key=lambda f: (-SEVERITIES.index(f.severity), f.code, f.bone, f.data_path, f.subject))
+    return audit_and_split(clip, rules, limits, caps=caps)[0]
+
+
+def audit_and_split(
+    clip: Clip, rules: Sequence[Rule] = RULES, limits: Overrides | None = None, *, caps: Caps | None = None
+) -> tuple[list[Finding], list[Ignored]]:
+    """The findings to report, and those that the clip ignores; both worst first."""
+    found = [finding for rule in rules for finding in capped(find(rule, clip, limits), caps)]
+    return split_ignored(clip, in_order(found))
+
+
+def audit_steps(
+    clip: Clip, rules: Sequence[Rule] = RULES, limits: Overrides | None = None, *, caps: Caps | None = None
+) -> Iterator[tuple[int, int, list[Finding]]]:
+    """The same work in steps, for who has to stay responsive: (rules done, rules in all, findings of one rule).
+
+    A large clip is audited in a thread (rules see plain arrays and nothing of Blender), and a step ends after
+    `STEP_SECONDS` even when no rule was finished: with no findings then. Closing the iterator stops the thread after
+    the rule it is at. The findings are in no order and not yet split by what the clip ignores: `in_order`,
+    `split_ignored`.
+    """
+    if len(clip.curves.co) <= KEYS_AT_ONCE:
+        for number, rule in enumerate(rules, start=1):
+            yield number, len(rules), capped(find(rule, clip, limits), caps)
+        return
+    results: queue.SimpleQueue[list[Finding] | BaseException] = queue.SimpleQueue()
+    cancelled = threading.Event()
+
+    def work() -> None:
+        for rule in rules:
+            if cancelled.is_set():
+                return
+            try:
+                results.put(capped(find(rule, clip, limits), caps))
+            except BaseException as error:  # noqa: BLE001  # raised again where the steps are taken
+                results.put(error)
+                return
+
+    threading.Thread(target=work, name="quat_audit", daemon=True).start()
+    done = 0
+    try:
+        while done < len(rules):
+            try:
+                result = results.get(timeout=STEP_SECONDS)
+            except queue.Empty:
+                yield done, len(rules), []
+                continue
+            if isinstance(result, BaseException):
+                raise result
+            done += 1
+            yield done, len(rules), result
+    finally:
+        cancelled.set()
+
+
+def in_order(findings: Iterable[Finding]) -> list[Finding]:
+    """Worst first, then by code and place."""
+    return sorted(findings, key=lambda f: (-SEVERITIES.index(f.severity), f.code, f.bone, f.data_path, f.subject))
+
+
+def split_ignored(clip: Clip, findings: Iterable[Finding]) -> tuple[list[Finding], list[Ignored]]:
+    """(to report, ignored with the reason) of a clip's findings; the order stays."""
+    kept: list[Finding] = []
+    ignored: list[Ignored] = []
+    for finding in findings:
+        reason = why_ignored(clip, finding)
+        if reason is None:
+            kept.append(finding)
+        else:
+            ignored.append(Ignored(finding, reason))
+    return kept, ignored
+
+
+def why_ignored(clip: Clip, finding: Finding) -> str | None:
+    """The reason of the ignore that is meant for a finding (it may be ""); None when it is to be reported."""
+    return next((i.reason for i in clip.ignores if i.covers(finding.code, finding.data_path, clip.slot)), None)
+
+
+def capped(findings: list[Finding], caps: Caps | None) -> list[Finding]:
+    """The findings with no severity above the cap of their rule, in their occurrences too."""
+    return [_capped(finding, caps[finding.code]) if caps and finding.code in caps else finding for finding in findings]
+
+
+def _capped(finding: Finding, cap: str) -> Finding:
+    highest = SEVERITIES.index(cap)
+    severity = finding.occurrences.severity
+    lowered = np.where([SEVERITIES.index(s) > highest for s in severity.tolist()], cap, severity)
+    return replace(
+        finding,
+        severity=SEVERITIES[min(highest, SEVERITIES.index(finding.severity))],
+        occurrences=replace(finding.occurrences, severity=lowered),
+    )
 
 
 def find(rule: Rule, clip: Clip, limits: Overrides | None) -> list[Finding]:
@@ -50,7 +153,8 @@ def not_evaluated(clip: Clip) -> list[tuple[str, str]]:
         for track, path in enumerate(clip.tracks.data_path):
             why = _why_unjudged(clip, track)
             if why:
-                rows.append((f"{clip.action}: {path}", f"what plays between the keys is not measured: {why}"))
+                unmeasured = Text("what plays between the keys is not measured: {why}", {"why": why})
+                rows.append((f"{clip.action}: {path}", unmeasured))
     return rows
 
 

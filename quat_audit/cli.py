@@ -21,6 +21,7 @@ from . import api, reports
 from .errors import InputError
 from .finding import SEVERITIES, FileReport, Report
 from .inputs import Input, common_root, expand
+from .profiles import EVERYTHING, PROFILES, find_profile, profile_settings
 from .publish import Publisher, check_writable, write_whole
 from .rules import RULES
 from .rules.rule import Rule
@@ -86,6 +87,12 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
         choices=VIA,
         default=VIA[0],
         help="auto: glTF, VRM and BVH from their bytes (Blender's importers change signs), the rest through Blender",
+    )
+    parser.add_argument(
+        "--profile",
+        choices=tuple(profile.name for profile in PROFILES),
+        default=EVERYTHING.name,
+        help="which rules, limits and severities: " + "; ".join(f"{p.name}: {p.description}" for p in PROFILES),
     )
     parser.add_argument(
         "--select", default="", metavar="CODES", help="only these rules: codes, names, prefixes; by comma"
@@ -212,12 +219,13 @@ def _emit(options: argparse.Namespace, render: Callable[[bool], str]) -> None:
 
 
 def _settings(options: argparse.Namespace) -> api.Settings:
-    rules = _select(options.select, "--select") if options.select else RULES
+    settings = profile_settings(find_profile(options.profile))
+    rules = _select(options.select, "--select") if options.select else settings.rules
     ignored = _select(options.ignore, "--ignore") if options.ignore else ()
     rules = tuple(rule for rule in rules if rule not in ignored)
     if not rules:
         raise InputError("--select and --ignore leave no rule to apply")
-    return api.Settings(rules=rules, via=options.via)
+    return replace(settings, rules=rules, via=options.via)
 
 
 def _select(words: str, option: str) -> tuple[Rule, ...]:
@@ -243,6 +251,7 @@ def _rules(options: argparse.Namespace) -> int:
                 "code": rule.code,
                 "rule": rule.name,
                 "summary": rule.summary,
+                "remedy": rule.remedy,
                 "fixable": rule.fix is not None,
                 "limits": dict(rule.limits),
                 "doc": rule.doc,

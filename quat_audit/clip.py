@@ -19,6 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from .ignores import Ignore
+
 Floats = npt.NDArray[np.floating[Any]]
 Ints = npt.NDArray[np.integer[Any]]
 Bools = npt.NDArray[np.bool_]
@@ -150,6 +152,7 @@ class Clip:
         seconds: the source counts in seconds (glTF): say so to a person.
         curves, tracks: the animation.
         not_evaluated: (what, why) pairs that the reader could not bring in.
+        ignores: findings that are not to be reported (or repaired) on this clip's action.
     """
 
     action: str
@@ -162,6 +165,7 @@ class Clip:
     curves: Curves
     tracks: Tracks
     not_evaluated: tuple[tuple[str, str], ...] = ()
+    ignores: tuple[Ignore, ...] = ()
     # Views computed from this clip (keys.py); a new clip starts with an empty one.
     cache: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 

@@ -2,13 +2,14 @@
 """What an audit says: findings with their occurrences, per file, and the proof of a repair.
 
 Occurrences stay arrays until a report is printed, so that a hundred thousand of them cost no Python loop.
+Sentences for a person are `Text`: plain strings that still know their template, so that the panel can translate it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +21,28 @@ SEVERITIES = (NOTE, WARNING, ERROR)  # rising
 NONE, UNSAFE, SAFE = "none", "unsafe", "safe"
 
 Strings = npt.NDArray[np.str_]
+
+
+class Text(str):
+    """A sentence with values in it: ``Text("frame {frame}", {"frame": "16"})`` is the string "frame 16".
+
+    It is a string, so that it goes wherever reasons go; `template` and `values` are kept for who translates the
+    template first and fills it afterwards. The template is always written as a literal (a test sees to it), so that
+    the texts to translate can be collected from the source.
+    """
+
+    __slots__ = ("template", "values")
+
+    template: str
+    values: Mapping[str, Any]
+
+    def __new__(cls, template: str, values: Mapping[str, Any] | None = None) -> Self:
+        text = super().__new__(cls, template.format(**(values or {})))
+        text.template, text.values = template, dict(values or {})
+        return text
+
+    def __getnewargs__(self) -> tuple[str, Mapping[str, Any]]:  # type: ignore[override]  # copies keep the template
+        return self.template, self.values
 
 
 def worst(severities: Sequence[str] | Strings) -> str:
@@ -56,7 +79,7 @@ class Finding:
     """One rule on one track (or one curve, one clip).
 
     `subject` is its number within the clip, -1: the clip. `where` and `what` put one occurrence into words;
-    `message` does it for the worst one, with the bone's name in front.
+    `message` does it in English for the worst one (whose number is `worst`), with the bone's name in front.
     """
 
     code: str
@@ -70,9 +93,18 @@ class Finding:
     message: str
     fix: str
     occurrences: Occurrences
-    where: Callable[[int], str]
-    what: Callable[[int], str]
+    where: Callable[[int], Text]
+    what: Callable[[int], Text]
     subject: int = -1
+    worst: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Ignored:
+    """A finding that somebody has looked at and wants to keep as it is, and why."""
+
+    finding: Finding
+    reason: str
 
 
 @dataclass(frozen=True)
@@ -97,6 +129,22 @@ class Proof:
     max_between_change_deg: float = 0.0
     keys_added: int = 0
     keys_removed: int = 0
+    # The step whose path changed its length the most: degrees that it swept before, and sweeps now.
+    worst_before_deg: float = 0.0
+    worst_after_deg: float = 0.0
+
+
+def merge_proofs(proofs: Sequence[Proof]) -> Proof:
+    """The proof over several clips."""
+    worst = max(proofs, key=lambda p: abs(p.worst_before_deg - p.worst_after_deg), default=Proof())
+    return Proof(
+        max_key_change_deg=max((p.max_key_change_deg for p in proofs), default=0.0),
+        max_between_change_deg=max((p.max_between_change_deg for p in proofs), default=0.0),
+        keys_added=sum(p.keys_added for p in proofs),
+        keys_removed=sum(p.keys_removed for p in proofs),
+        worst_before_deg=worst.worst_before_deg,
+        worst_after_deg=worst.worst_after_deg,
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,6 +180,7 @@ class FileReport:
     read_via: str = "bytes"
     clips: list[ClipRow] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
+    ignored: list[Ignored] = field(default_factory=list)
     not_evaluated: list[tuple[str, str]] = field(default_factory=list)
     repair: FileRepair | None = None
     after: FileReport | None = None
@@ -171,6 +220,7 @@ def summary(report: Report) -> dict[str, Any]:
         "files": len(report.files),
         "audited": sum(f.status == "audited" for f in report.files),
         "failed": sum(f.status == "failed" for f in report.files),
+        "ignored": sum(len(f.ignored) for f in report.files),
         "findings": {s: sum(f.severity == s for f in findings) for s in reversed(SEVERITIES)},
         "occurrences": dict(sorted(occurrences.items())),
     }

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import numpy as np
 
-from .audit import Overrides, audit_clip, clip_row, not_evaluated
+from .audit import Caps, Overrides, audit_and_split, clip_row, not_evaluated
 from .clip import Clip
 from .errors import InputError
-from .finding import Applied, FileReport, Proof, Repair
+from .finding import Applied, FileReport, Proof, Repair, merge_proofs
 from .proof import prove
 from .publish import Publisher, Target, staging
 from .repair import repair_clip
@@ -34,12 +34,14 @@ class Settings:
     Attributes:
         rules: the rules to apply.
         limits: limits that differ from the rules' own: code → name → value.
+        caps: code → the highest severity that its findings may have.
         via: "auto", "bytes" or "blender" (see `sources.open_path`).
         unsafe: repair also what may change a keyed pose.
     """
 
     rules: tuple[Rule, ...] = RULES
     limits: Overrides | None = None
+    caps: Caps | None = None
     via: str = AUTO
     unsafe: bool = False
 
@@ -54,7 +56,9 @@ def audit_opened(path: str, opened: Opened, settings: Settings, into: FileReport
     report.not_evaluated = list(dict.fromkeys([*opened.not_evaluated, *unjudged]))
     for clip in opened.clips:
         report.clips.append(clip_row(clip))
-        report.findings += audit_clip(clip, settings.rules, settings.limits)
+        kept, ignored = audit_and_split(clip, settings.rules, settings.limits, caps=settings.caps)
+        report.findings += kept
+        report.ignored += ignored
     return report
 
 
@@ -182,9 +186,8 @@ def _prove_all(before: Sequence[Clip], repairs: Sequence[Repair], after: Sequenc
     proofs = [prove(old, new) for old, new in zip(before, after, strict=True)]
     # A file does not say which keys are new: that the repair knows, unless the writer refused to change keys.
     kept = [len(r.clip.curves.co) == len(new.curves.co) for r, new in zip(repairs, after, strict=True)]
-    return Proof(
-        max_key_change_deg=max((p.max_key_change_deg for p in proofs), default=0.0),
-        max_between_change_deg=max((p.max_between_change_deg for p in proofs), default=0.0),
+    return replace(
+        merge_proofs(proofs),
         keys_added=sum(r.proof.keys_added for r, whole in zip(repairs, kept, strict=True) if whole),
         keys_removed=sum(r.proof.keys_removed for r, whole in zip(repairs, kept, strict=True) if whole),
     )

@@ -30,7 +30,8 @@ SAMPLE_STEP_RAD = np.radians(45.0)
 class Changes:
     """For each of the T tracks of the clip before: changed?, degrees at keys, between keys, and of length.
 
-    `tolerance_deg` is what the storage of its values costs.
+    `tolerance_deg` is what the storage of its values costs. `swept_deg` (T, 2) is the length before and after of the
+    track's step that changed it the most.
     """
 
     changed: Bools
@@ -38,17 +39,22 @@ class Changes:
     between_deg: Floats
     longer_deg: Floats
     tolerance_deg: Floats
+    swept_deg: Floats
 
 
 def prove(before: Clip, after: Clip) -> Proof:
     """The proof that a repair reports."""
     changes = compare(before, after)
     kept = int(np.sum(after.curves.origin >= 0))
+    gain = np.abs(changes.swept_deg[:, 0] - changes.swept_deg[:, 1])
+    worst = changes.swept_deg[gain.argmax()] if len(gain) else np.zeros(2)
     return Proof(
         max_key_change_deg=float(changes.key_deg.max(initial=0.0)),
         max_between_change_deg=float(changes.between_deg.max(initial=0.0)),
         keys_added=int(np.sum(after.curves.origin < 0)),
         keys_removed=max(0, int(np.sum(before.curves.origin >= 0)) - kept),
+        worst_before_deg=float(worst[0]),
+        worst_after_deg=float(worst[1]),
     )
 
 
@@ -73,6 +79,7 @@ def _compare(before: Clip, after: Clip) -> Changes:
         np.zeros(count),
         np.zeros(count),
         np.full(count, KEY_TOLERANCE_DEG),
+        np.zeros((count, 2)),
     )
     if after is before or after.curves is before.curves:
         return changes
@@ -169,9 +176,23 @@ def _compare_kind(before: Clip, after: Clip, kind: str, tracks: Ints, partner: I
         # Where nothing could be played before (NaN, or a key between that is no rotation), there is no length
         # to compare with.
         broken = np.isnan(now).any(axis=(1, 2)) | (steps.second[part] - steps.first[part] > 1)
-        longer = np.degrees(path_length(then) - path_length(now))
+        swept = np.degrees(np.stack([path_length(now), path_length(then)], axis=1))
+        longer = swept[:, 1] - swept[:, 0]
         np.maximum.at(changes.longer_deg, at, np.where(broken, 0.0, longer))
+        _note_worst(changes, at, np.where(broken[:, None], 0.0, swept))
     _compare_cycles(before, after, keys, np.flatnonzero(mine & keys.valid), partner, changes)
+
+
+def _note_worst(changes: Changes, at: Ints, swept: Floats) -> None:
+    """Keep the (before, after) of the step that differs the most, for each track in `at` (P,)."""
+    gain = np.abs(swept[:, 0] - swept[:, 1])
+    order = np.lexsort((-gain, at))
+    first = np.ones(len(order), dtype=bool)
+    first[1:] = np.diff(at[order]) != 0
+    best = order[first]
+    known = changes.swept_deg[at[best]]
+    better = gain[best] > np.abs(known[:, 0] - known[:, 1])
+    changes.swept_deg[at[best[better]]] = swept[best[better]]
 
 
 def _storage_cost_deg(keys: Keys, after_keys: Keys, tracks: Ints, partner: Ints) -> Floats:

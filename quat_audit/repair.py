@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .audit import Overrides, find, rule_limits
+from .audit import Overrides, find, rule_limits, why_ignored
 from .clip import Clip, Curves
-from .finding import NONE, SAFE, Applied, Finding, Refused, Repair
+from .finding import NONE, SAFE, Applied, Finding, Refused, Repair, Text
 from .proof import LENGTH_TOLERANCE_DEG, changed_keys, compare, prove
 from .rules import RULES, Rule
 
@@ -24,7 +24,7 @@ def repair_clip(
     """Repair what the rules find. Safe fixes first; then, when asked for, the unsafe ones.
 
     A safe fix that would change a rotation at a valid key, or lengthen a path, is refused for that track and
-    says so; so is anything on curves that must not be written.
+    says so; so is anything on curves that must not be written. What the clip ignores is left alone.
     """
     current = clip
     applied: dict[str, tuple[set[str], int]] = {}
@@ -55,7 +55,7 @@ def _apply(rule: Rule, clip: Clip, limits: Overrides | None, unsafe: bool, refus
     own = rule_limits(rule, limits)
     findings: list[Finding] = []
     for finding in find(rule, clip, limits):
-        if finding.fix == NONE or (finding.fix != SAFE and not unsafe):
+        if finding.fix == NONE or (finding.fix != SAFE and not unsafe) or why_ignored(clip, finding) is not None:
             continue
         why = _why_locked(clip, finding)
         if why:
@@ -67,7 +67,7 @@ def _apply(rule: Rule, clip: Clip, limits: Overrides | None, unsafe: bool, refus
         if edited is clip:
             # Found, called repairable, and nothing done: say so instead of being silent.
             for finding in findings:
-                refused.setdefault((rule.code, finding.data_path), "its components are not keyed together")
+                refused.setdefault((rule.code, finding.data_path), Text("its components are not keyed together"))
             return clip
         if unsafe:
             return edited
@@ -95,13 +95,17 @@ def _unproven(before: Clip, after: Clip) -> dict[str, str]:
     changes = compare(before, after)
     bad: dict[str, str] = {}
     for track in np.flatnonzero(changes.key_deg > changes.tolerance_deg):
-        bad[before.tracks.data_path[track]] = (
-            f"a keyed rotation would change by {changes.key_deg[track]:.4f}°, so nothing was done"
+        bad[before.tracks.data_path[track]] = Text(
+            "a keyed rotation would change by {change_deg:.4f}°, so nothing was done",
+            {"change_deg": float(changes.key_deg[track])},
         )
     for track in np.flatnonzero(changes.longer_deg > LENGTH_TOLERANCE_DEG):
         bad.setdefault(
             before.tracks.data_path[track],
-            f"the path between keys would get {changes.longer_deg[track]:.2f}° longer, so nothing was done",
+            Text(
+                "the path between keys would get {longer_deg:.2f}° longer, so nothing was done",
+                {"longer_deg": float(changes.longer_deg[track])},
+            ),
         )
     return bad
 

@@ -131,3 +131,28 @@ def enable_importer(module: str) -> None:
 def has_operator(category: str, name: str) -> bool:
     """Whether an operator exists: `hasattr(bpy.ops.x, "y")` is True for every name."""
     return name in dir(getattr(bpy.ops, category))
+
+
+def select_bone(pose_bone: Any, select: bool) -> None:
+    """Select a bone of a pose. 5.0 moved `Bone.select` to `PoseBone.select`."""
+    holder = pose_bone if "select" in pose_bone.bl_rna.properties else pose_bone.bone
+    holder.select = select
+
+
+def is_selected(pose_bone: Any) -> bool:
+    """Whether a bone of a pose is selected (see `select_bone`)."""
+    holder = pose_bone if "select" in pose_bone.bl_rna.properties else pose_bone.bone
+    return bool(holder.select)
+
+
+def is_hidden(pose_bone: Any) -> bool:
+    """Whether a bone of a pose is hidden, by itself or by its collections. 5.0 gave poses a `hide` of their own."""
+    bone = pose_bone.bone
+    holder = pose_bone if "hide" in pose_bone.bl_rna.properties else bone
+    collections = bone.collections
+    return bool(holder.hide) or (len(collections) > 0 and not any(c.is_visible_effectively for c in collections))
+
+
+def runs_as_module() -> bool:
+    """Whether Blender runs within Python (`import bpy`). `bpy.app.module` came after 4.2; a module has no binary."""
+    return bool(getattr(bpy.app, "module", not bpy.app.binary_path))

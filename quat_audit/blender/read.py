@@ -8,7 +8,8 @@ is where type and width agree (float32; uint8 for enumerations), which is what m
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+import time
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,15 +17,21 @@ import bpy
 import numpy as np
 
 from ..clip import BEZIER, COMPONENTS, Clip, Curves, Cycles, Track, make_curves, make_tracks
-from . import compat, users
-from .users import Key, User
+from ..finding import Text
+from . import compat, ignore, users
+from .users import Key, Played, User
 
 # A bone's name is a string literal of RNA: any character but its quote, which a backslash escapes.
 _BONE_ROTATION = re.compile(
     r"""pose\.bones\[(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')\]\.(rotation_quaternion|rotation_euler|rotation_axis_angle)""",
     re.DOTALL,
 )
-_MUTED = "muted: Blender plays the stored value"
+_MUTED = Text("muted: Blender plays the stored value")
+# A step of `read_action_steps` ends once this much time is spent: short of a redraw at 30 frames a second.
+SLICE_SECONDS = 0.02
+
+# A read in parts: yields the keys read so far, is sent the curves found anew (None: the same ones), returns the Clip.
+_Parts = Generator[int, Sequence[Any] | None, Clip]
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +84,50 @@ def read_action(action: Any, *, played_by: dict[Key, list[User]] | None = None) 
     return clips
 
 
+def read_action_steps(
+    action: Any, *, played_by: dict[Key, list[User]] | None = None, slice_seconds: float = SLICE_SECONDS
+) -> Iterator[tuple[int, int, tuple[BlenderClip, ...]]]:
+    """`read_action` in steps of about `slice_seconds`, for who has to keep Blender's window alive meanwhile.
+
+    Yields (keys read, keys in all, clips); clips is () but in the last item. One read of a curve's keys is never
+    divided: a million keys in a single curve take about 0.1 s for each of their four arrays.
+
+    Raises: LookupError: the action or a curve was removed between two steps (an undo, a script).
+    """
+    uid, name = action.session_uid, action.name
+    sets = list(compat.curve_sets(action))
+    total = sum(len(fcurve.keyframe_points) for curve_set in sets for fcurve in curve_set.fcurves)
+    places = [(s.handle, s.layer, s.strip) for s in sets]
+    del action, sets  # pointers are not kept between two steps
+    yield 0, total, ()
+    if played_by is None:
+        played_by = users.find_users()
+        yield 0, total, ()
+    done, clips = 0, []
+    for place in places:
+        action, curve_set = _find_place(uid, name, *place)
+        who = played_by.get((uid, place[0]), [])
+        if not users.alive(who):  # undone since they were found
+            played_by = users.find_users()
+            who = played_by.get((uid, place[0]), [])
+        parts = _read_set_parts(action, curve_set, who)
+        keys, again, since = 0, None, time.perf_counter()
+        while True:
+            try:
+                keys = parts.send(again)
+            except StopIteration as end:
+                clips.append(BlenderClip(end.value, uid, *place))
+                done += len(end.value.curves.co)
+                break
+            again = None
+            if time.perf_counter() - since > slice_seconds:
+                yield done + keys, total, ()
+                action, curve_set = _find_place(uid, name, *place)
+                again, since = list(curve_set.fcurves), time.perf_counter()
+        yield done, total, ()
+    yield total, total, tuple(clips)
+
+
 def read_again(record: BlenderClip) -> BlenderClip:
     """The same slot as it is now."""
     action, curve_set = find_set(record)
@@ -90,17 +141,30 @@ def _place(record: BlenderClip) -> tuple[int, int, int, int]:
 
 def find_set(record: BlenderClip) -> tuple[Any, compat.CurveSet]:
     """(action, its set of curves) that a record means. LookupError when it is gone from the file."""
+    return _find_place(record.action_uid, record.clip.action, record.handle, record.layer, record.strip)
+
+
+def _find_place(uid: int, name: str, handle: int, layer: int, strip: int) -> tuple[Any, compat.CurveSet]:
     for action in bpy.data.actions:
-        if action.session_uid == record.action_uid:
+        if action.session_uid == uid:
             for found in compat.curve_sets(action):
-                if (found.handle, found.layer, found.strip) == (record.handle, record.layer, record.strip):
+                if (found.handle, found.layer, found.strip) == (handle, layer, strip):
                     return action, found
-    raise LookupError(
-        f"action {record.clip.action!r} slot {record.clip.slot!r} is no longer in this file: read it again"
-    )
+    raise LookupError(f"action {name!r} is no longer in this file as it was: read it again")
 
 
 def _read_set(action: Any, curve_set: compat.CurveSet, who: Sequence[User]) -> Clip:
+    parts = _read_set_parts(action, curve_set, who)
+    while True:
+        try:
+            next(parts)
+        except StopIteration as end:
+            clip: Clip = end.value
+            return clip
+
+
+def _read_set_parts(action: Any, curve_set: compat.CurveSet, who: Sequence[User]) -> _Parts:
+    """Read a set of curves. Between two parts the curves may be found anew; nothing else of Blender is used then."""
     fcurves = list(curve_set.fcurves)
     paths = [fcurve.data_path for fcurve in fcurves]
     components = [fcurve.array_index for fcurve in fcurves]
@@ -117,81 +181,99 @@ def _read_set(action: Any, curve_set: compat.CurveSet, who: Sequence[User]) -> C
     driven = frozenset().union(*(user.driven for user in players))
     problems = [_unevaluable(f, p, c, driven, p in missing) for f, p, c in zip(fcurves, paths, components, strict=True)]
     guarded = _read_only_action(action)
-    curves = _read_curves(
-        fcurves,
-        paths,
-        components,
-        cycles=[problem if isinstance(problem, Cycles) else None for problem in problems],
-        unevaluable=[problem if isinstance(problem, str) else "" for problem in problems],
-        read_only=[guarded or _read_only_curve(fcurve) for fcurve in fcurves],
-        orphan=[path in missing for path in paths],
-    )
+    ignores, unreadable = ignore.readable_ignores(action)
     scene = bpy.context.scene or bpy.data.scenes[0]
+    name, frame_rate = action.name, scene.render.fps / scene.render.fps_base
+    unread: list[tuple[str, str]] = [
+        (f"{path}[{component}]", Text("its keys were baked to samples"))
+        for fcurve, path, component in zip(fcurves, paths, components, strict=True)
+        if len(fcurve.sampled_points)
+    ]
+    if unreadable:
+        why = Text("its list of ignored findings cannot be read ({why}), so nothing is ignored", {"why": unreadable})
+        unread.append((name, why))
+    played = {path: users.played(players, bone, prop) for path, (bone, prop) in rotations.items()}
+    settled: dict[str, Any] = {
+        "cycles": [problem if isinstance(problem, Cycles) else None for problem in problems],
+        "unevaluable": [problem if isinstance(problem, str) else "" for problem in problems],
+        "read_only": [guarded or _read_only_curve(fcurve) for fcurve in fcurves],
+        "orphan": [path in missing for path in paths],
+        "linear_extrapolation": [fcurve.extrapolation == "LINEAR" for fcurve in fcurves],
+    }
+    played_names = tuple(user.name for user in who)
+    arrays = yield from _read_arrays(name, fcurves, paths, components)
+    curves = make_curves(paths, components, **arrays, **settled)
     return Clip(
-        action=action.name,
+        action=name,
         slot=slot_name,
         owner=owner,
-        users=tuple(user.name for user in who),
+        users=played_names,
         source="blender",
-        frame_rate=scene.render.fps / scene.render.fps_base,
+        frame_rate=frame_rate,
         seconds=False,
         curves=curves,
-        tracks=make_tracks(_tracks(rotations, curves, players)),
-        not_evaluated=tuple(
-            (f"{path}[{component}]", "its keys were baked to samples")
-            for fcurve, path, component in zip(fcurves, paths, components, strict=True)
-            if len(fcurve.sampled_points)
-        ),
+        tracks=make_tracks(_tracks(rotations, curves, played)),
+        not_evaluated=tuple(unread),
+        ignores=ignores,
     )
 
 
-def _read_curves(fcurves: Sequence[Any], paths: Sequence[str], components: Sequence[int], **per_curve: Any) -> Curves:
+def _read_arrays(
+    action: str, fcurves: Sequence[Any], paths: Sequence[str], components: Sequence[int]
+) -> Generator[int, Sequence[Any] | None, dict[str, Any]]:
+    """The keys of some curves as arrays for `make_curves`, in parts (see `_Parts`)."""
     points = [fcurve.keyframe_points for fcurve in fcurves]
     counts = [len(p) for p in points]
     keys = sum(counts)
     co, left, right = (np.empty(2 * keys, dtype=np.float32) for _ in range(3))
     interpolation = np.empty(keys, dtype=np.uint8)
+    easing, parameters = None, None
     start = 0
-    for p, count in zip(points, counts, strict=True):
+    for curve, count in enumerate(counts):
         stop = start + count
-        get = p.foreach_get
-        get("co", co[2 * start : 2 * stop])
-        get("handle_left", left[2 * start : 2 * stop])
-        get("handle_right", right[2 * start : 2 * stop])
-        get("interpolation", interpolation[start:stop])
-        start = stop
-    easing, parameters = _read_easing(points, counts, interpolation)
-    return make_curves(
-        paths,
-        components,
-        counts,
-        co.reshape(-1, 2),
-        handle_left=left.reshape(-1, 2),
-        handle_right=right.reshape(-1, 2),
-        interpolation=interpolation,
-        easing=easing,
-        easing_parameters=parameters,
-        linear_extrapolation=[fcurve.extrapolation == "LINEAR" for fcurve in fcurves],
-        **per_curve,
-    )
-
-
-def _read_easing(points: Sequence[Any], counts: Sequence[int], interpolation: Any) -> tuple[Any, Any]:
-    """Easing of the curves that use an easing equation; (None, None) when none does."""
-    eased = interpolation > BEZIER
-    if not eased.any():
-        return None, None
-    easing = np.zeros(len(eased), dtype=np.uint8)
-    parameters = np.zeros((len(eased), 3), dtype=np.float32)
-    offsets = np.concatenate([[0], np.cumsum(counts)])
-    for curve in np.unique(np.searchsorted(offsets, np.flatnonzero(eased), side="right") - 1):
-        rows = slice(offsets[curve], offsets[curve + 1])
-        points[curve].foreach_get("easing", easing[rows])
-        for column, name in enumerate(("back", "amplitude", "period")):
-            values = np.empty(counts[curve], dtype=np.float32)
+        for name, values in (
+            ("co", co[2 * start : 2 * stop]),
+            ("handle_left", left[2 * start : 2 * stop]),
+            ("handle_right", right[2 * start : 2 * stop]),
+            ("interpolation", interpolation[start:stop]),
+        ):
             points[curve].foreach_get(name, values)
-            parameters[rows, column] = values
-    return easing, parameters
+            again = yield start
+            if again is not None:
+                points = _found_again(action, again, paths, components, counts)
+        if (interpolation[start:stop] > BEZIER).any():
+            if easing is None or parameters is None:
+                easing, parameters = np.zeros(keys, dtype=np.uint8), np.zeros((keys, 3), dtype=np.float32)
+            _read_easing(points[curve], easing[start:stop], parameters[start:stop])
+        start = stop
+    return {
+        "counts": counts,
+        "co": co.reshape(-1, 2),
+        "handle_left": left.reshape(-1, 2),
+        "handle_right": right.reshape(-1, 2),
+        "interpolation": interpolation,
+        "easing": easing,
+        "easing_parameters": parameters,
+    }
+
+
+def _found_again(
+    action: str, fcurves: Sequence[Any], paths: Sequence[str], components: Sequence[int], counts: Sequence[int]
+) -> list[Any]:
+    points = [fcurve.keyframe_points for fcurve in fcurves]
+    same = [(f.data_path, f.array_index, len(p)) for f, p in zip(fcurves, points, strict=True)]
+    if same != list(zip(paths, components, counts, strict=True)):
+        raise LookupError(f"action {action!r} changed while it was read: read it again")
+    return points
+
+
+def _read_easing(points: Any, easing: Any, parameters: Any) -> None:
+    """Easing of a curve that uses an easing equation, into its parts of the clip's arrays."""
+    points.foreach_get("easing", easing)
+    for column, name in enumerate(("back", "amplitude", "period")):
+        values = np.empty(len(easing), dtype=np.float32)
+        points.foreach_get(name, values)
+        parameters[:, column] = values
 
 
 def _rotations(paths: Iterable[str]) -> dict[str, tuple[str, str]]:
@@ -206,7 +288,7 @@ def _rotations(paths: Iterable[str]) -> dict[str, tuple[str, str]]:
     return found
 
 
-def _tracks(rotations: dict[str, tuple[str, str]], curves: Curves, players: Sequence[User]) -> list[Track]:
+def _tracks(rotations: dict[str, tuple[str, str]], curves: Curves, played_by: dict[str, Played]) -> list[Track]:
     by_path: dict[str, list[int]] = {path: [] for path in rotations}
     counts = curves.counts
     for number, path in enumerate(curves.data_path):
@@ -227,7 +309,7 @@ def _tracks(rotations: dict[str, tuple[str, str]], curves: Curves, players: Sequ
             row[component] = number
         if not rows:
             continue
-        played = users.played(players, bone, prop)
+        played = played_by[path]
         for row in rows:
             tracks.append(
                 Track(
@@ -253,34 +335,34 @@ def _unevaluable(
     if fcurve.mute or (group is not None and group.mute):
         return _MUTED
     if (path, component) in driven:
-        return "driven"
+        return Text("driven")
     if len(fcurve.sampled_points):
-        return "keys were baked to samples"
+        return Text("keys were baked to samples")
     if not fcurve.is_valid and not orphan:
-        return "Blender marks the curve as invalid and passes it over"
+        return Text("Blender marks the curve as invalid and passes it over")
     modifiers = [modifier for modifier in fcurve.modifiers if not modifier.mute]
     if not modifiers:
         return None
     others = [modifier.type for modifier in modifiers if modifier.type != "CYCLES"]
     if others:
-        return f"{others[0]} modifier"
+        return Text("{modifier} modifier", {"modifier": others[0]})
     first = modifiers[0]  # and only: Blender takes a Cycles modifier as the first of a curve, or not at all
     if first.use_restricted_range or (first.use_influence and first.influence != 1.0):
-        return "CYCLES modifier of limited range or influence"
+        return Text("CYCLES modifier of limited range or influence")
     return Cycles(first.mode_before, first.mode_after, first.cycles_before, first.cycles_after)
 
 
 def _read_only_action(action: Any) -> str:
     if action.library is not None:
         # Either slash may stand in a library's path, on any system.
-        return "linked from " + re.split(r"[/\\]", action.library.filepath)[-1]
+        return Text("linked from {file}", {"file": re.split(r"[/\\]", action.library.filepath)[-1]})
     if action.override_library is not None:
-        return "a library override: edit the action in its own file"
-    return "" if action.is_editable else "Blender says that the action is not editable"
+        return Text("a library override: edit the action in its own file")
+    return "" if action.is_editable else Text("Blender says that the action is not editable")
 
 
 def _read_only_curve(fcurve: Any) -> str:
     if fcurve.lock:
-        return "the curve is locked"
+        return Text("the curve is locked")
     group = fcurve.group
-    return f"the group {group.name!r} is locked" if group is not None and group.lock else ""
+    return Text("the group {group!r} is locked", {"group": group.name}) if group is not None and group.lock else ""

@@ -64,6 +64,14 @@ def find_users(datablocks: Iterable[Any] | None = None) -> dict[Key, list[User]]
     return found
 
 
+def alive(users: Iterable[User]) -> bool:
+    """Whether Blender still has the users' IDs: an undo or a new file takes them away (and says so of IDs)."""
+    try:
+        return all(user.datablock.name is not None for user in users)
+    except ReferenceError:
+        return False
+
+
 def _named(datablocks: Iterable[Any]) -> Iterator[tuple[str, Any]]:
     for datablock in datablocks:
         yield datablock.name, datablock

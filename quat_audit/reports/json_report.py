@@ -63,6 +63,10 @@ def _audit(report: FileReport) -> dict[str, Any]:
             for clip in report.clips
         ],
         "findings": [_finding(f) for f in sorted(report.findings, key=_place)],
+        "ignored": [
+            {**_finding(i.finding), "reason": i.reason}
+            for i in sorted(report.ignored, key=lambda i: (_place(i.finding), i.reason))
+        ],
         "not_evaluated": [{"what": what, "why": why} for what, why in report.not_evaluated],
     }
 

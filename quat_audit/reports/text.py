@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ..finding import ERROR, NOTE, SAFE, SEVERITIES, UNSAFE, WARNING, FileReport, Finding, Report, summary
+from ..finding import ERROR, NOTE, SAFE, SEVERITIES, UNSAFE, WARNING, FileReport, Finding, Ignored, Report, summary
 
 # What a person reads before giving up: the worst places of a finding, the worst findings of a clip.
 MOST_OCCURRENCES = 3
@@ -55,7 +55,7 @@ def _file(file: FileReport, paint: _Paint) -> Iterator[str]:
         return
     keys, tracks = sum(c.keys for c in file.clips), sum(c.tracks for c in file.clips)
     size = f"{_count(len(file.clips), 'action')}, {_count(tracks, 'track')}, {_count(keys, 'key')}"
-    if not file.findings and not file.not_evaluated and not (file.repair and file.repair.refused):
+    if not file.findings and not file.ignored and not file.not_evaluated and not (file.repair and file.repair.refused):
         verdict = f"clean ({size})" if keys else "no animation"
         remark = f"; {file.repair.remark}" if file.repair and file.repair.remark else ""
         yield paint(f"{file.path}  {verdict}{_output_words(file)}{remark}", "quiet")
@@ -69,6 +69,7 @@ def _file(file: FileReport, paint: _Paint) -> Iterator[str]:
     if rest:
         actions = _count(len(by_clip) - MOST_CLIPS, "action")
         yield "  " + paint(f"and {actions} more whose findings show less ({_codes(rest)}); {ALL}", "quiet")
+    yield from _listed("ignored", [_ignored_words(ignored) for ignored in file.ignored], paint)
     yield from _listed("not evaluated", [f"{what}: {why}" for what, why in file.not_evaluated], paint)
     yield from _repair(file, paint)
     yield ""
@@ -130,6 +131,11 @@ def _findings(findings: Sequence[Finding], paint: _Paint) -> Iterator[str]:
     if rest:
         more = f"and {len(rest):,} more that show less ({_codes(rest)}); {ALL}"
         yield f"    {paint(more, 'quiet')}"
+
+
+def _ignored_words(ignored: Ignored) -> str:
+    finding = ignored.finding
+    return f"{finding.code} {_who(finding)}: {ignored.reason or 'no reason given'}"
 
 
 def _codes(findings: Sequence[Finding]) -> str:
@@ -216,6 +222,8 @@ def _summary(report: Report, paint: _Paint) -> Iterator[str]:
         width = max(len(rule) for rule in rules.values())
         for code, number in counts["occurrences"].items():
             yield f"  {code} {rules[code]:<{width}}  {number:>7,}"
+    if counts["ignored"]:
+        yield f"{counts['ignored']:,} ignored, as the actions say"
     unjudged = sum(len(f.not_evaluated) for f in report.files)
     if unjudged:
         yield f"{unjudged:,} not evaluated (that is not passed)"

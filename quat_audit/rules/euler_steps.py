@@ -30,6 +30,7 @@ LIMITS = {
     "dense_true_step_deg": 90.0,
     # A sparse step that crosses the ends of the usual ranges with a small true step looks like a wrap.
     "straddle_deg": 45.0,
+    # People type 0 and 360; what comes within a degree of that was meant as a turn.
     "multiple_of_turn_deg": 1.0,
 }
 

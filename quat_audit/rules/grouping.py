@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ..clip import Clip, Floats, Ints
-from ..finding import NONE, SAFE, SEVERITIES, UNSAFE, Finding, Occurrences, Strings
+from ..finding import NONE, SAFE, SEVERITIES, UNSAFE, Finding, Occurrences, Strings, Text
 
-Message = Callable[[Occurrences, int], str]
+Message = Callable[[Occurrences, int], Text]
 
 
 class Faults(NamedTuple):
@@ -140,24 +140,27 @@ def _findings(
                 where=where,
                 what=what,
                 subject=number,
+                worst=worst,
             )
         )
     return found
 
 
-def _place(clip: Clip, occurrences: Occurrences, number: int) -> str:
+def _place(clip: Clip, occurrences: Occurrences, number: int) -> Text:
     """Where an occurrence is: "frames 16→17", "frame 16"; with seconds where the format counts in seconds."""
     first, second = (float(f) for f in occurrences.frames[number])
     if not np.isfinite(first):
-        return "at a time that is not a number"
+        return Text("at a time that is not a number")
     one = first == second
     # Three decimals and no trailing zeros: frames of a glTF file are products of seconds.
     frames = [f"{frame:.3f}".rstrip("0").rstrip(".") for frame in (first, second)]
-    text = f"frame {frames[0]}" if one else f"frames {frames[0]}→{frames[1]}"
-    if clip.seconds:
-        seconds = [f"{frame / clip.frame_rate:.3f}" for frame in (first, second)]
-        text += f" ({seconds[0]} s)" if one else f" ({seconds[0]}→{seconds[1]} s)"
-    return text
+    values = {"frame": frames[0], "next": frames[1]}
+    if not clip.seconds:
+        return Text("frame {frame}", values) if one else Text("frames {frame}→{next}", values)
+    values |= {"second": f"{first / clip.frame_rate:.3f}", "next_second": f"{second / clip.frame_rate:.3f}"}
+    if one:
+        return Text("frame {frame} ({second} s)", values)
+    return Text("frames {frame}→{next} ({second}→{next_second} s)", values)
 
 
 def fixable_rows(findings: Sequence[Finding], unsafe: bool) -> Ints:

@@ -32,7 +32,7 @@ import numpy as np
 
 from ..clip import EULER, QUATERNION, Bools, Clip, Floats, Ints, with_curves
 from ..edit import keep_curves, keep_keys, straighten_handles
-from ..finding import ERROR, SAFE, UNSAFE, Finding, Occurrences
+from ..finding import ERROR, SAFE, UNSAFE, Finding, Occurrences, Text
 from ..keys import rotation_keys
 from .bridging import bridge_rows
 from .grouping import Faults, findings_by_path
@@ -94,11 +94,13 @@ def _hopeless_curves(clip: Clip) -> Bools:
     return result
 
 
-def _message(occurrences: Occurrences, worst: int) -> str:
+def _message(occurrences: Occurrences, worst: int) -> Text:
     kind = str(occurrences.kind[worst])
     if kind == "handle":
-        return "a Bézier handle is not a finite number: nothing plays on that side of the key"
-    return f"the key's {kind} is not a finite number: nothing plays from the key before it to the key after it"
+        return Text("a Bézier handle is not a finite number: nothing plays on that side of the key")
+    if kind == "time":
+        return Text("the key's time is not a finite number: nothing plays from the key before it to the key after it")
+    return Text("the key's value is not a finite number: nothing plays from the key before it to the key after it")
 
 
 def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Clip:
@@ -148,4 +150,14 @@ def _straighten_bad_handles(clip: Clip, chosen: Bools) -> Clip:
     return with_curves(clip, straighten_handles(curves, key, left[key], right[key])) if len(key) else clip
 
 
-RULE = Rule(CODE, NAME, "NaN or infinity in a key", __doc__, find, fix, STAGE_VALUES, keys_only=True)
+RULE = Rule(
+    CODE,
+    NAME,
+    "NaN or infinity in a key",
+    __doc__,
+    find,
+    fix,
+    STAGE_VALUES,
+    keys_only=True,
+    remedy="Bridges the keys from the valid ones around them and marks them; the valid keys stay as they are.",
+)

@@ -25,7 +25,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..clip import QUATERNION, Clip
-from ..finding import ERROR, SAFE, UNSAFE, Finding, Occurrences
+from ..finding import ERROR, SAFE, UNSAFE, Finding, Occurrences, Text
 from ..keys import ZERO_NORM, rotation_keys
 from .bridging import bridge_rows
 from .grouping import Faults, findings_by_track, fixable_rows
@@ -55,8 +55,8 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
     return findings_by_track(clip, CODE, NAME, faults, _message)
 
 
-def _message(occurrences: Occurrences, worst: int) -> str:
-    return "the quaternion is zero: Blender poses a 180° turn about X, engines NaN"
+def _message(occurrences: Occurrences, worst: int) -> Text:
+    return Text("the quaternion is zero: Blender poses a 180° turn about X, engines NaN")
 
 
 def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Clip:
@@ -66,4 +66,14 @@ def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -
     return bridge_rows(clip, keys, rows, keys.time[rows]) if len(rows) else clip
 
 
-RULE = Rule(CODE, NAME, "a quaternion key of zero length", __doc__, find, fix, STAGE_VALUES, keys_only=True)
+RULE = Rule(
+    CODE,
+    NAME,
+    "a quaternion key of zero length",
+    __doc__,
+    find,
+    fix,
+    STAGE_VALUES,
+    keys_only=True,
+    remedy="Bridges the keys from the valid ones around them and marks them; the valid keys stay as they are.",
+)

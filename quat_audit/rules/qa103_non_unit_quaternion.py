@@ -28,7 +28,7 @@ import numpy as np
 
 from ..clip import QUATERNION, Clip, Floats, Ints
 from ..edit import scale_keys
-from ..finding import NOTE, SAFE, WARNING, Finding, Occurrences
+from ..finding import NOTE, SAFE, WARNING, Finding, Occurrences, Text
 from ..keys import Keys, rotation_keys, rotation_steps
 from ..measure import played_path
 from ..rotation.quaternion import angle_between
@@ -95,15 +95,31 @@ def _normalised(clip: Clip, keys: Keys, rows: Ints) -> Clip:
     return scale_keys(clip, keys.key[rows].ravel(), np.repeat(1.0 / keys.norm[rows], 4))
 
 
-def _message(occurrences: Occurrences, worst: int) -> str:
+def _message(occurrences: Occurrences, worst: int) -> Text:
     length = float(occurrences.measured["norm"][worst])
     deviation = float(occurrences.measured["deviation_deg"][worst])
-    effect = f"; the motion around it is off by up to {deviation:.1f}°" if deviation >= 0.05 else ""
-    return f"the quaternion has length {length:.4f} instead of 1{effect}"
+    values = {"length": length, "deviation_deg": deviation}
+    if deviation >= 0.05:
+        return Text(
+            "the quaternion has length {length:.4f} instead of 1; "
+            "the motion around it is off by up to {deviation_deg:.1f}°",
+            values,
+        )
+    return Text("the quaternion has length {length:.4f} instead of 1", values)
 
 
 def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Clip:
     return _normalised(clip, rotation_keys(clip, QUATERNION), fixable_rows(findings, unsafe))
 
 
-RULE = Rule(CODE, NAME, "a quaternion key that is not of unit length", __doc__, find, fix, STAGE_LENGTH, LIMITS)
+RULE = Rule(
+    CODE,
+    NAME,
+    "a quaternion key that is not of unit length",
+    __doc__,
+    find,
+    fix,
+    STAGE_LENGTH,
+    LIMITS,
+    remedy="Divides the key and its handles by its length; the pose at the key stays.",
+)

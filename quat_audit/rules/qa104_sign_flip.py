@@ -34,7 +34,7 @@ import numpy as np
 
 from ..clip import QUATERNION, Clip
 from ..edit import scale_keys
-from ..finding import ERROR, NOTE, SAFE, UNSAFE, WARNING, Finding, Occurrences
+from ..finding import ERROR, NOTE, SAFE, UNSAFE, WARNING, Finding, Occurrences, Text
 from ..keys import rotation_keys, rotation_steps
 from ..measure import sweep
 from ..rotation.quaternion import hemisphere_signs
@@ -95,19 +95,19 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
     return findings_by_track(clip, CODE, NAME, faults, _message)
 
 
-def _message(occurrences: Occurrences, worst: int) -> str:
+def _message(occurrences: Occurrences, worst: int) -> Text:
     measured = {name: float(values[worst]) for name, values in occurrences.measured.items()}
     kind = occurrences.kind[worst]
     if kind == "harmless":
-        return f"the sign flips on held keys (a step of {measured['shortest_deg']:.1f}°); nothing plays between"
+        return Text("the sign flips on held keys (a step of {shortest_deg:.1f}°); nothing plays between", measured)
     if kind == "ambiguous":
-        return f"turns {measured['swept_deg']:.1f}° where {measured['shortest_deg']:.1f}° suffices: meant?"
+        return Text("turns {swept_deg:.1f}° where {shortest_deg:.1f}° suffices: meant?", measured)
     if measured["excess_deg"] < 1e-3:
-        return (
-            f"the sign flips: a blend of components swings {measured['by_components_deg']:.1f}° "
-            f"where {measured['shortest_deg']:.1f}° suffices"
+        return Text(
+            "the sign flips: a blend of components swings {by_components_deg:.1f}° where {shortest_deg:.1f}° suffices",
+            measured,
         )
-    return f"swings {measured['swept_deg']:.1f}° where {measured['shortest_deg']:.1f}° suffices"
+    return Text("swings {swept_deg:.1f}° where {shortest_deg:.1f}° suffices", measured)
 
 
 def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Clip:
@@ -124,4 +124,14 @@ def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -
     return scale_keys(clip, negated, np.full(len(negated), -1.0, dtype=clip.curves.co.dtype))
 
 
-RULE = Rule(CODE, NAME, "neighbouring keys in opposite hemispheres", __doc__, find, fix, STAGE_SIGNS, LIMITS)
+RULE = Rule(
+    CODE,
+    NAME,
+    "neighbouring keys in opposite hemispheres",
+    __doc__,
+    find,
+    fix,
+    STAGE_SIGNS,
+    LIMITS,
+    remedy="Negates keys, with their handles, so that each lies on the side of the key before; every keyed pose stays.",
+)

@@ -26,7 +26,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..clip import BEZIER, QUATERNION, SLERP, Clip, Ints
-from ..finding import ERROR, NOTE, UNSAFE, Finding, Occurrences
+from ..finding import ERROR, NOTE, UNSAFE, Finding, Occurrences, Text
 from ..keys import Keys, Steps, rotation_keys, rotation_steps
 from ..measure import SAMPLES, played_values, sweep
 from ..rotation.quaternion import norm
@@ -37,6 +37,7 @@ from .slerp_keys import insert_slerp_keys
 CODE, NAME = "QA105", "collapsing-interpolation"
 
 LIMITS = {
+    # Keys 120° apart in one hemisphere meet at half length; a fifth of that is no plain blend of two keys.
     "norm_floor": 0.1,
     "visible_deg": 1.0,
     "half_turn_dot": 1e-3,
@@ -97,11 +98,12 @@ def _candidates(clip: Clip, keys: Keys, steps: Steps, limits: Limits) -> Ints:
     return np.flatnonzero(possible & (steps.dot >= -limits["half_turn_dot"]))
 
 
-def _message(occurrences: Occurrences, worst: int) -> str:
+def _message(occurrences: Occurrences, worst: int) -> Text:
     measured = {name: float(values[worst]) for name, values in occurrences.measured.items()}
-    return (
-        f"the interpolation collapses (length {measured['least_norm']:.3f}): "
-        f"swings {measured['swept_deg']:.1f}° where {measured['shortest_deg']:.1f}° suffices"
+    return Text(
+        "the interpolation collapses (length {least_norm:.3f}): "
+        "swings {swept_deg:.1f}° where {shortest_deg:.1f}° suffices",
+        measured,
     )
 
 
@@ -109,4 +111,14 @@ def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -
     return insert_slerp_keys(clip, fixable_rows(findings, unsafe))
 
 
-RULE = Rule(CODE, NAME, "the interpolant between two keys nearly vanishes", __doc__, find, fix, STAGE_INSERT, LIMITS)
+RULE = Rule(
+    CODE,
+    NAME,
+    "the interpolant between two keys nearly vanishes",
+    __doc__,
+    find,
+    fix,
+    STAGE_INSERT,
+    LIMITS,
+    remedy="Adds keys on the short way between the two keys; what plays between them changes, the two poses stay.",
+)

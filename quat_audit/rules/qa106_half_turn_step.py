@@ -31,7 +31,7 @@ import numpy as np
 
 from ..clip import QUATERNION, Clip, Floats, Ints
 from ..edit import can_insert, insert_keys, scale_keys
-from ..finding import NONE, NOTE, UNSAFE, Finding, Occurrences
+from ..finding import NONE, NOTE, UNSAFE, Finding, Occurrences, Text
 from ..keys import SAME_TIME_FRAMES, Keys, Steps, rotation_keys, rotation_steps
 from ..measure import SAMPLES, played_values, to_rotation
 from ..rotation.quaternion import angle_between, norm
@@ -78,11 +78,15 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
     return findings_by_track(clip, CODE, NAME, faults, _message)
 
 
-def _message(occurrences: Occurrences, worst: int) -> str:
-    step = float(occurrences.measured["shortest_deg"][worst])
+def _message(occurrences: Occurrences, worst: int) -> Text:
+    step = {"shortest_deg": float(occurrences.measured["shortest_deg"][worst])}
     if occurrences.kind[worst] == "half-turn":
-        return f"a half turn ({step:.1f}°) in one step: both ways are equally short, exporters choose for themselves"
-    return f"a step of {step:.1f}°: key reducers and exporters may lose its direction"
+        return Text(
+            "a half turn ({shortest_deg:.1f}°) in one step: both ways are equally short, "
+            "exporters choose for themselves",
+            step,
+        )
+    return Text("a step of {shortest_deg:.1f}°: key reducers and exporters may lose its direction", step)
 
 
 def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Clip:
@@ -131,4 +135,14 @@ def _half_way(clip: Clip, keys: Keys, steps: Steps, which: Ints, limits: Limits)
     return which[good], (keys.time[first] + fractions[at] * (keys.time[second] - keys.time[first]))[good]
 
 
-RULE = Rule(CODE, NAME, "a step of half a turn, or nearly", __doc__, find, fix, STAGE_INSERT, LIMITS)
+RULE = Rule(
+    CODE,
+    NAME,
+    "a step of half a turn, or nearly",
+    __doc__,
+    find,
+    fix,
+    STAGE_INSERT,
+    LIMITS,
+    remedy="Adds a key half-way, on the side that plays now, so that no tool can choose another; the motion stays.",
+)

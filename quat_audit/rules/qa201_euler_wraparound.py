@@ -33,7 +33,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..clip import EULER, Clip
-from ..finding import ERROR, NONE, NOTE, SAFE, UNSAFE, WARNING, Finding, Occurrences
+from ..finding import ERROR, NONE, NOTE, SAFE, UNSAFE, WARNING, Finding, Occurrences, Text
 from ..keys import rotation_keys, rotation_steps
 from .euler_steps import LIMITS, long_steps, movable_steps, nearest_representation
 from .grouping import Faults, findings_by_track, fixable_rows
@@ -66,10 +66,11 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
     return findings_by_track(clip, CODE, NAME, faults, _message)
 
 
-def _message(occurrences: Occurrences, worst: int) -> str:
-    swept, shortest = (float(occurrences.measured[name][worst]) for name in ("swept_deg", "shortest_deg"))
-    meant = ": meant?" if str(occurrences.kind[worst]).startswith("ambiguous") else ""
-    return f"swings {swept:.1f}° where {shortest:.1f}° suffices{meant}"
+def _message(occurrences: Occurrences, worst: int) -> Text:
+    measured = {name: float(occurrences.measured[name][worst]) for name in ("swept_deg", "shortest_deg")}
+    if str(occurrences.kind[worst]).startswith("ambiguous"):
+        return Text("swings {swept_deg:.1f}° where {shortest_deg:.1f}° suffices: meant?", measured)
+    return Text("swings {swept_deg:.1f}° where {shortest_deg:.1f}° suffices", measured)
 
 
 def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Clip:
@@ -78,4 +79,14 @@ def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -
     return nearest_representation(clip, keys, steps, np.flatnonzero(np.isin(steps.second, rows)))
 
 
-RULE = Rule(CODE, NAME, "Euler angles jump to another representation", __doc__, find, fix, STAGE_SIGNS, LIMITS)
+RULE = Rule(
+    CODE,
+    NAME,
+    "Euler angles jump to another representation",
+    __doc__,
+    find,
+    fix,
+    STAGE_SIGNS,
+    LIMITS,
+    remedy="Takes the angles nearest to the key before; every keyed pose stays, and so do turns that may be meant.",
+)

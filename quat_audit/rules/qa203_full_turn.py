@@ -26,7 +26,7 @@ import numpy as np
 
 from ..clip import EULER, Clip
 from ..edit import can_insert, insert_keys
-from ..finding import NOTE, UNSAFE, Finding, Occurrences
+from ..finding import NOTE, UNSAFE, Finding, Occurrences, Text
 from ..keys import rotation_keys, rotation_steps
 from ..measure import played_path, sweep
 from ..rotation.quaternion import arc_angle
@@ -37,7 +37,11 @@ from .rule import STAGE_INSERT, Limits, Rule
 
 CODE, NAME = "QA203", "full-turn"
 
-LIMITS = {**STEP_LIMITS, "step_deg": 180.0}
+LIMITS = {
+    **STEP_LIMITS,
+    # From half a turn on, the two end rotations alone say another way.
+    "step_deg": 180.0,
+}
 # Inserted keys are this far apart at most: below a third of a turn no tool loses the direction.
 INSERTED_STEP_DEG = 115.0
 
@@ -68,9 +72,12 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
     return findings_by_track(clip, CODE, NAME, faults, _message)
 
 
-def _message(occurrences: Occurrences, worst: int) -> str:
+def _message(occurrences: Occurrences, worst: int) -> Text:
     turns = float(occurrences.measured["turns"][worst])
-    return f"turns {turns * 360:.0f}° ({turns:.2f} turns) in one step; quaternion formats such as glTF lose it"
+    return Text(
+        "turns {swept_deg:.0f}° ({turns:.2f} turns) in one step; quaternion formats such as glTF lose it",
+        {"swept_deg": turns * 360, "turns": turns},
+    )
 
 
 def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Clip:
@@ -94,4 +101,14 @@ def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -
     return insert_keys(clip, np.concatenate(curves_at), np.concatenate(times_at))
 
 
-RULE = Rule(CODE, NAME, "a spin of more than half a turn in one step", __doc__, find, fix, STAGE_INSERT, LIMITS)
+RULE = Rule(
+    CODE,
+    NAME,
+    "a spin of more than half a turn in one step",
+    __doc__,
+    find,
+    fix,
+    STAGE_INSERT,
+    LIMITS,
+    remedy="Adds keys on the curves as they run, less than 120° apart, so every format keeps it; the motion stays.",
+)

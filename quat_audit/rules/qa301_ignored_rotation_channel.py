@@ -30,7 +30,7 @@ import numpy as np
 
 from ..clip import AXIS_ANGLE, COMPONENTS, EULER, EULER_ORDERS, QUATERNION, Clip, Floats
 from ..edit import add_curves, keep_curves
-from ..finding import ERROR, NONE, NOTE, UNSAFE, Finding, Occurrences
+from ..finding import ERROR, NONE, NOTE, UNSAFE, Finding, Occurrences, Text
 from ..keys import rotation_keys
 from ..measure import to_rotation
 from ..rotation import euler
@@ -40,7 +40,10 @@ from .rule import STAGE_CURVES, Limits, Rule
 
 CODE, NAME = "QA301", "ignored-rotation-channel"
 
-LIMITS = {"convert_keys": 0.0}
+LIMITS = {
+    # 0: the fix sets the rotation mode. 1: it converts the keys.
+    "convert_keys": 0.0,
+}
 
 
 def plays(mode: str) -> str:
@@ -78,11 +81,15 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
         rows=np.array(subject),
     )
 
-    def message(o: Occurrences, worst: int) -> str:
+    def message(o: Occurrences, worst: int) -> Text:
         track = int(o.rows[worst])
         mode, kind = tracks.modes[track][0], tracks.kind[track].lower().replace("_", " ")
-        tail = "the motion is dead" if o.kind[worst] == "dead" else "its own channel is keyed too and plays"
-        return f"{kind} keys are not played, the rotation mode is {mode}: {tail}"
+        values = {"kind": kind, "mode": mode}
+        if o.kind[worst] == "dead":
+            return Text("{kind} keys are not played, the rotation mode is {mode}: the motion is dead", values)
+        return Text(
+            "{kind} keys are not played, the rotation mode is {mode}: its own channel is keyed too and plays", values
+        )
 
     return findings_by_track(clip, CODE, NAME, faults, message)
 
@@ -175,5 +182,14 @@ def _converted(clip: Clip, rotation: Floats, mode: str) -> Floats:
 
 
 RULE = Rule(
-    CODE, NAME, "keys that the rotation mode does not play", __doc__, find, fix, STAGE_CURVES, LIMITS, keys_only=True
+    CODE,
+    NAME,
+    "keys that the rotation mode does not play",
+    __doc__,
+    find,
+    fix,
+    STAGE_CURVES,
+    LIMITS,
+    keys_only=True,
+    remedy="Sets the rotation mode to the one that the keys need; no key is touched.",
 )

@@ -30,7 +30,7 @@ import numpy as np
 
 from ..clip import EULER, QUATERNION, Bools, Clip, Floats
 from ..edit import add_curves
-from ..finding import NONE, NOTE, SAFE, WARNING, Finding, Occurrences
+from ..finding import NONE, NOTE, SAFE, WARNING, Finding, Occurrences, Text
 from ..keys import Keys, rotation_keys
 from ..measure import to_rotation
 from ..rotation.quaternion import angle_between
@@ -71,11 +71,15 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
             int(t): ", ".join(names[i] for i in np.flatnonzero(a)) for t, a in zip(keys.tracks, absent, strict=True)
         }
 
-        def message(o: Occurrences, worst: int, which: dict[int, str] = which) -> str:
-            text = f"no keys on {which[int(o.rows[worst])]}: the stored pose value is played"
+        def message(o: Occurrences, worst: int, which: dict[int, str] = which) -> Text:
+            values = {"which": which[int(o.rows[worst])], "effect_deg": float(o.measured["effect_deg"][worst])}
             if o.kind[worst] == "unknown":
-                return text + ", and nobody in the file tells it"
-            return text + f" ({float(o.measured['effect_deg'][worst]):.1f}° against the identity)"
+                return Text(
+                    "no keys on {which}: the stored pose value is played, and nobody in the file tells it", values
+                )
+            return Text(
+                "no keys on {which}: the stored pose value is played ({effect_deg:.1f}° against the identity)", values
+            )
 
         found += findings_by_track(clip, CODE, NAME, faults, message)
     return found
@@ -126,5 +130,14 @@ def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -
 
 
 RULE = Rule(
-    CODE, NAME, "a rotation with absent component curves", __doc__, find, fix, STAGE_CURVES, LIMITS, keys_only=True
+    CODE,
+    NAME,
+    "a rotation with absent component curves",
+    __doc__,
+    find,
+    fix,
+    STAGE_CURVES,
+    LIMITS,
+    keys_only=True,
+    remedy="Adds the missing curves with the stored pose value, and marks their keys; the pose at every key stays.",
 )

@@ -30,7 +30,7 @@ import numpy as np
 
 from ..clip import QUATERNION, Clip, Floats, Ints
 from ..edit import can_insert, insert_keys
-from ..finding import NONE, NOTE, SAFE, WARNING, Finding, Occurrences
+from ..finding import NONE, NOTE, SAFE, WARNING, Finding, Occurrences, Text
 from ..keys import Keys, Steps, rotation_keys, rotation_steps
 from ..measure import played_path
 from .grouping import Faults, findings_by_track
@@ -96,9 +96,12 @@ def _off_arc_deg(clip: Clip, keys: Keys, steps: Steps, which: Ints) -> Floats:
     return np.asarray(np.degrees(2.0 * np.arcsin(np.minimum(sine, 1.0))))
 
 
-def _message(occurrences: Occurrences, worst: int) -> str:
+def _message(occurrences: Occurrences, worst: int) -> Text:
     off, times = float(occurrences.measured["off_arc_deg"][worst]), int(occurrences.measured["times"][worst])
-    return f"components are keyed at different times ({times} gaps); the path leaves the arc by {off:.2f}°"
+    return Text(
+        "components are keyed at different times ({times} gaps); the path leaves the arc by {off_arc_deg:.2f}°",
+        {"times": times, "off_arc_deg": off},
+    )
 
 
 def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Clip:
@@ -112,4 +115,14 @@ def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -
     return insert_keys(clip, clip.tracks.curves[keys.track_of(rows), parts], keys.time[rows])
 
 
-RULE = Rule(CODE, NAME, "components keyed at different times", __doc__, find, fix, STAGE_CURVES, LIMITS)
+RULE = Rule(
+    CODE,
+    NAME,
+    "components keyed at different times",
+    __doc__,
+    find,
+    fix,
+    STAGE_CURVES,
+    LIMITS,
+    remedy="Keys all components wherever one is keyed, with the values the curves have there; nothing moves.",
+)

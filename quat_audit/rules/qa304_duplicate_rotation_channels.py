@@ -23,7 +23,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..clip import Clip
-from ..finding import NONE, WARNING, Finding, Occurrences
+from ..finding import NONE, WARNING, Finding, Occurrences, Text
 from .grouping import Faults, findings_by_track
 from .rule import Limits, Rule
 
@@ -65,10 +65,18 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
     return findings_by_track(clip, CODE, NAME, faults, _message)
 
 
-def _message(occurrences: Occurrences, worst: int) -> str:
+def _message(occurrences: Occurrences, worst: int) -> Text:
     if occurrences.kind[worst] == "delta":
-        return "both the rotation and the delta rotation are keyed: both are played, one on top of the other"
-    return "two channels animate the same component: the last one evaluated wins"
+        return Text("both the rotation and the delta rotation are keyed: both are played, one on top of the other")
+    return Text("two channels animate the same component: the last one evaluated wins")
 
 
-RULE = Rule(CODE, NAME, "one rotation animated twice", __doc__, find, keys_only=True)
+RULE = Rule(
+    CODE,
+    NAME,
+    "one rotation animated twice",
+    __doc__,
+    find,
+    keys_only=True,
+    remedy="No automatic fix: which of the two is meant cannot be told from the keys. Delete one of them.",
+)

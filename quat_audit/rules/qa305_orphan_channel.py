@@ -25,7 +25,7 @@ import numpy as np
 
 from ..clip import Clip
 from ..edit import keep_curves
-from ..finding import ERROR, NOTE, UNSAFE, Finding, Occurrences
+from ..finding import ERROR, NOTE, UNSAFE, Finding, Occurrences, Text
 from .grouping import Faults, findings_by_path
 from .rule import Limits, Rule
 
@@ -54,10 +54,10 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
     )
     user = clip.users[0]
 
-    def message(occurrences: Occurrences, worst: int) -> str:
+    def message(occurrences: Occurrences, worst: int) -> Text:
         if dead:
-            return f"no channel of this action exists on {user}: the action plays nothing"
-        return f"{user} has no such bone or property: these keys play nothing"
+            return Text("no channel of this action exists on {user}: the action plays nothing", {"user": user})
+        return Text("{user} has no such bone or property: these keys play nothing", {"user": user})
 
     return findings_by_path(clip, CODE, NAME, faults, message)
 
@@ -71,4 +71,13 @@ def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -
     return keep_curves(clip, ~drop) if drop.any() else clip
 
 
-RULE = Rule(CODE, NAME, "a channel for a bone or property that nobody has", __doc__, find, fix, keys_only=True)
+RULE = Rule(
+    CODE,
+    NAME,
+    "a channel for a bone or property that nobody has",
+    __doc__,
+    find,
+    fix,
+    keys_only=True,
+    remedy="Removes the curves that nobody plays; all others stay.",
+)

@@ -28,7 +28,7 @@ import numpy as np
 
 from ..clip import Clip, Ints, with_curves
 from ..edit import keep_keys, reorder_keys
-from ..finding import ERROR, SAFE, UNSAFE, Finding, Occurrences
+from ..finding import ERROR, SAFE, UNSAFE, Finding, Occurrences, Text
 from .grouping import Faults, findings_by_path
 from .rule import STAGE_TIMES, Limits, Rule
 
@@ -88,11 +88,11 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
     return findings_by_path(clip, CODE, NAME, faults, _message)
 
 
-def _message(occurrences: Occurrences, worst: int) -> str:
+def _message(occurrences: Occurrences, worst: int) -> Text:
     return {
-        "duplicate": "two identical keys at one time",
-        "two-values": "two keys at one time with different values",
-        "decreasing": "the key is earlier than the one before it",
+        "duplicate": Text("two identical keys at one time"),
+        "two-values": Text("two keys at one time with different values"),
+        "decreasing": Text("the key is earlier than the one before it"),
     }[str(occurrences.kind[worst])]
 
 
@@ -131,4 +131,15 @@ def _sort(clip: Clip, paths: set[str]) -> Clip:
     return reorder_keys(clip, np.lexsort((np.arange(len(owner)), time, owner)))
 
 
-RULE = Rule(CODE, NAME, "keys not in order of time", __doc__, find, fix, STAGE_TIMES, LIMITS, keys_only=True)
+RULE = Rule(
+    CODE,
+    NAME,
+    "keys not in order of time",
+    __doc__,
+    find,
+    fix,
+    STAGE_TIMES,
+    LIMITS,
+    keys_only=True,
+    remedy="Removes exact copies of a key; where two keys differ, sorts them by time and keeps the last at each.",
+)

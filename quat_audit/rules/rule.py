@@ -23,6 +23,8 @@ STAGE_TIMES, STAGE_VALUES, STAGE_CURVES, STAGE_LENGTH, STAGE_SIGNS, STAGE_INSERT
 class Rule:
     """One rule. `limits` are its defaults by name; `doc` is its documentation (Markdown).
 
+    `summary` is the fault in one line; `remedy` says in a sentence or two what the fix does and what it leaves alone.
+
     `keys_only` rules judge keys alone; the others need to know what plays between and are not applied to
     tracks whose curves cannot be evaluated from their keys.
     """
@@ -36,3 +38,22 @@ class Rule:
     stage: int = STAGE_INSERT
     limits: Limits = field(default_factory=dict)
     keys_only: bool = False
+    remedy: str = ""
+
+    def section(self, heading: str) -> str:
+        """The text below a heading of the documentation ("Why it matters"), a line a paragraph.
+
+        "" stands for what comes before the first heading.
+
+        Raises:
+            KeyError: there is no such heading.
+        """
+        title, _, rest = f"\n{self.doc}".partition("\n## ")
+        sections = {"": title}
+        for part in rest.split("\n## ") if rest else ():
+            name, _, body = part.partition("\n")
+            sections[name.strip()] = body
+        if heading not in sections:
+            raise KeyError(f"{self.code} has no section {heading!r}; it has: {', '.join(filter(None, sections))}")
+        paragraphs = sections[heading].strip().split("\n\n")
+        return "\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)

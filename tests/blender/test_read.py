@@ -13,7 +13,7 @@ from quat_audit.clip import AXIS_ANGLE, EULER, QUATERNION, Cycles, make_curves, 
 
 bpy = pytest.importorskip("bpy")
 
-from quat_audit.blender import compat, read  # noqa: E402
+from quat_audit.blender import compat, read, users  # noqa: E402
 from quat_audit.blender import open as blender_open  # noqa: E402
 from tests.blender import build_case as build  # noqa: E402
 
@@ -362,7 +362,7 @@ def test_layers_and_strips_are_told_apart():
 def test_a_second_curve_for_a_component_is_a_second_track():
     path = "rotation_quaternion"
     curves = make_curves([path] * 6, [0, 1, 2, 3, 1, 0], [1] * 6, np.zeros((6, 2), "f4"))
-    tracks = make_tracks(read._tracks({path: ("", path)}, curves, []))
+    tracks = make_tracks(read._tracks({path: ("", path)}, curves, {path: users.played([], "", path)}))
     assert tracks.curves.tolist() == [[0, 1, 2, 3], [5, 4, -1, -1]]
     assert tracks.modes == ((), ()) and np.isnan(tracks.pose).all()
 

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Audit: at once, or step by step with progress in the status bar while Blender stays alive."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+from bpy.props import EnumProperty
+
+from ..finding import ERROR, NOTE, WARNING, Text
+from . import auditing, following, preferences, properties, scope
+from .results import RESULTS, Summary
+from .translations import CONTEXT
+from .wording import degrees, say, say_report
+
+# Blender gets its turn this often.
+TIMER_SECONDS = 0.01
+
+
+class QUATAUDIT_OT_audit(bpy.types.Operator):
+    """Look for broken rotation keys, and measure how much each of them shows"""
+
+    bl_idname = "quat_audit.audit"
+    bl_label = "Audit"
+    bl_options = {"REGISTER"}  # nothing of the file changes
+
+    scope: EnumProperty(  # type: ignore[valid-type]
+        name="Scope", description="What to audit", items=scope.ITEMS, default=scope.ACTIVE_ACTION, options={"SKIP_SAVE"}
+    )
+    profile: EnumProperty(  # type: ignore[valid-type]
+        name="Profile",
+        description="What the animation is for: which rules apply, by which limits, and how severe they are",
+        items=preferences.PROFILE_ITEMS,
+        default=preferences.DEFAULT_PROFILE,
+        options={"SKIP_SAVE"},
+        translation_context=CONTEXT,
+    )
+
+    _job: auditing.Job | None = None
+    _timer: Any = None
+
+    @classmethod
+    def poll(cls, context: Any) -> bool:
+        if auditing.RUNNING:
+            cls.poll_message_set("An audit is running; Esc stops it")
+            return False
+        why = scope.why_not(context, properties.state(context).scope)
+        if why is not None:
+            cls.poll_message_set(say(why))
+            return False
+        return True
+
+    def execute(self, context: Any) -> set[str]:
+        job = self._start(context)
+        if job is None:
+            return {"CANCELLED"}
+        while job.running:
+            job.run(60.0)
+        return self._end(context, job)
+
+    def invoke(self, context: Any, event: Any) -> set[str]:
+        if bpy.app.background:
+            return self.execute(context)
+        job = self._start(context)
+        if job is None:
+            return {"CANCELLED"}
+        # Most audits are done before anybody could look at a progress bar.
+        job.run()
+        if not job.running:
+            return self._end(context, job)
+        self._job = job
+        auditing.RUNNING.append(job)
+        choices = properties.state(context)
+        choices.running, choices.progress = True, job.fraction
+        self._timer = context.window_manager.event_timer_add(TIMER_SECONDS, window=context.window)
+        context.window_manager.modal_handler_add(self)
+        self._show(context)
+        return {"RUNNING_MODAL"}
+
+    def modal(self, context: Any, event: Any) -> set[str]:
+        job = self._job
+        assert job is not None
+        if event.type == "ESC" and event.value == "PRESS":
+            job.abort(Text("The audit was stopped; the findings of the one before stay"))
+        elif event.type == "TIMER" and job.running:
+            job.run()
+            self._show(context)
+        if job.running:
+            # Nothing else gets through: whatever changes the keys while they are read would make the audit wrong.
+            return {"RUNNING_MODAL"}
+        self._tidy(context)
+        return self._end(context, job)
+
+    def cancel(self, context: Any) -> None:
+        """Blender ends the operator by itself: a file is opened, or Blender quits."""
+        if self._job is not None:
+            self._job.abort(Text("The audit was stopped"))
+            self._tidy(context)
+
+    def _start(self, context: Any) -> auditing.Job | None:
+        choices = properties.state(context)
+        name = self.scope if self.properties.is_property_set("scope") else choices.scope
+        profile = self.profile if self.properties.is_property_set("profile") else choices.profile
+        try:
+            return auditing.start(context, name, profile)
+        except auditing.NothingToAudit as error:
+            self.report({"WARNING"}, say_report(error.why))
+            return None
+
+    def _show(self, context: Any) -> None:
+        job = self._job
+        assert job is not None
+        properties.state(context).progress = job.fraction
+
+        def draw(header: Any, _context: Any) -> None:
+            header.layout.progress(factor=job.fraction, text=bpy.app.translations.pgettext_iface("Auditing"))
+            header.layout.label(text="Stop", icon="EVENT_ESC")
+
+        context.workspace.status_text_set(draw)
+        following.redraw()
+
+    def _tidy(self, context: Any) -> None:
+        context.window_manager.event_timer_remove(self._timer)
+        auditing.RUNNING.clear()
+        properties.state(context).running = False
+        if context.workspace is not None:
+            context.workspace.status_text_set(None)
+
+    def _end(self, context: Any, job: auditing.Job) -> set[str]:
+        following.redraw()
+        if job.why_aborted is not None:
+            self.report({"WARNING"}, say_report(job.why_aborted))
+            return {"CANCELLED"}
+        summary = job.finish(context)
+        if job.remark is not None:
+            self.report({"WARNING"}, say_report(job.remark))
+        self.report({"INFO"}, say_report(outcome(summary)))
+        return {"FINISHED"}
+
+
+def outcome(summary: Summary) -> Text:
+    """An audit in one line."""
+    values = {
+        "errors": summary.counts[ERROR],
+        "warnings": summary.counts[WARNING],
+        "notes": summary.counts[NOTE],
+        "keys": summary.keys,
+        "worst": degrees(max(summary.worst.values(), default=None)),
+    }
+    if not any(summary.counts.values()):
+        if not summary.keys:
+            return Text("There are no keys to audit")
+        return Text("Nothing found in {keys} keys", values)
+    return Text("{errors} errors, {warnings} warnings, {notes} notes; the worst is {worst}", values)
+
+
+class QUATAUDIT_OT_clear_results(bpy.types.Operator):
+    """Forget the findings; nothing of the file changes"""
+
+    bl_idname = "quat_audit.clear_results"
+    bl_label = "Clear Findings"
+    bl_options = {"REGISTER"}
+
+    @classmethod
+    def poll(cls, context: Any) -> bool:
+        if not RESULTS.audited:
+            cls.poll_message_set("There are no findings: audit first")
+            return False
+        return True
+
+    def execute(self, context: Any) -> set[str]:
+        RESULTS.clear()
+        properties.sync(properties.state(context))
+        following.redraw()
+        return {"FINISHED"}
+
+
+CLASSES = (QUATAUDIT_OT_audit, QUATAUDIT_OT_clear_results)

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""An audit of the open file in small steps, so that Blender stays alive; its result goes to `results`."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import bpy
+
+from ..audit import audit_steps, clip_row, in_order, not_evaluated, split_ignored
+from ..blender import compat, read, users
+from ..blender.read import BlenderClip
+from ..finding import Finding, Text
+from ..fixing import Settings
+from . import preferences, properties, scope
+from .results import RESULTS, Summary
+from .rows import ClipResult, Place, clip_result
+
+# A step of reading or of one rule may take as long as it takes; after it, Blender gets its turn when this much has
+# been used.
+BUDGET_SECONDS = 0.04
+
+
+def place_of(record: BlenderClip) -> Place:
+    return Place(record.action_uid, record.handle, record.layer, record.strip)
+
+
+def audit_record(record: BlenderClip, settings: Settings) -> ClipResult:
+    """Audit one clip at once."""
+    found = [
+        f for _, _, some in audit_steps(record.clip, settings.rules, settings.limits, caps=settings.caps) for f in some
+    ]
+    return _result(record, found)
+
+
+def _result(record: BlenderClip, found: Sequence[Finding]) -> ClipResult:
+    clip = record.clip
+    kept, ignored = split_ignored(clip, in_order(found))
+    action = scope.find_action(record.action_uid)
+    library = action.library.filepath if action is not None and action.library is not None else ""
+    unjudged = (*clip.not_evaluated, *not_evaluated(clip))
+    result = clip_result(place_of(record), clip, library, kept, clip_row(clip), ignored, tuple(dict.fromkeys(unjudged)))
+    clip.cache.clear()  # findings keep the clip for their words, not the views computed from it
+    return result
+
+
+class Job:
+    """An audit that runs: `run` for a while, again and again, until `done`. Nothing is shown before `finish`.
+
+    It holds Blender's pointers while it reads: whoever is about to change the file calls `abort`.
+    """
+
+    def __init__(self, targets: scope.Targets, settings: Settings, *, profile: str, scope_name: str) -> None:
+        self.profile, self.scope_name, self.remark = profile, scope_name, targets.remark
+        self.fraction = 0.0
+        self.done = False
+        self.why_aborted: Text | None = None
+        self._found: list[ClipResult] = []
+        self._steps: Iterator[float] | None = self._work(targets, settings)
+
+    def run(self, seconds: float = BUDGET_SECONDS) -> None:
+        """Work for about as long: at least one step."""
+        until = time.perf_counter() + seconds
+        while self._steps is not None:
+            try:
+                self.fraction = next(self._steps)
+            except StopIteration:
+                self.done, self._steps, self.fraction = True, None, 1.0
+            except (ReferenceError, LookupError) as error:
+                self.abort(Text("The file changed while it was audited ({error})", {"error": str(error)}))
+            if time.perf_counter() >= until:
+                break
+
+    def abort(self, why: Text) -> None:
+        """Stop and let go of everything."""
+        if self._steps is not None:
+            self._steps.close()  # type: ignore[attr-defined]  # a generator
+            self._steps = None
+            self.why_aborted = why
+
+    @property
+    def running(self) -> bool:
+        return self._steps is not None
+
+    def finish(self, context: Any) -> Summary:
+        """Show what was found."""
+        RESULTS.replace_all(
+            self._found,
+            profile=self.profile,
+            scope=self.scope_name,
+            file=bpy.data.filepath,
+            message=self.remark or "",
+        )
+        properties.sync(properties.state(context))
+        return RESULTS.summary()
+
+    def _work(self, targets: scope.Targets, settings: Settings) -> Iterator[float]:
+        played_by = users.find_users()
+        yield 0.0
+        sizes = {uid: _size(uid) for uid in targets.uids}
+        total = max(sum(sizes.values()), 1)
+        begun = 0
+        for uid in targets.uids:
+            action = scope.find_action(uid)
+            if action is None:
+                continue
+            share = sizes[uid] / total
+            base = begun / total
+            records: list[BlenderClip] = []
+            # Reading and judging take about the same time.
+            for done in read_steps(action, played_by, records):
+                yield base + share * 0.5 * done
+            records = [record for record in records if targets.counts(record)]
+            for number, record in enumerate(records):
+                found: list[Finding] = []
+                for done, rules, some in audit_steps(record.clip, settings.rules, settings.limits, caps=settings.caps):
+                    found += some
+                    yield base + share * (0.5 + 0.5 * (number + done / rules) / len(records))
+                self._found.append(_result(record, found))
+                yield base + share * (0.5 + 0.5 * (number + 1) / len(records))
+            begun += sizes[uid]
+
+
+def read_steps(action: Any, played_by: Any, into: list[BlenderClip]) -> Iterator[float]:
+    """Read an action in small steps; yields how much of it is read."""
+    for done, total, clips in read.read_action_steps(action, played_by=played_by, slice_seconds=BUDGET_SECONDS / 2):
+        into += clips
+        yield done / max(total, 1)
+
+
+def _size(uid: int) -> int:
+    """About how much work an action is: its curves, whatever they hold."""
+    action = scope.find_action(uid)
+    if action is None:
+        return 0
+    return 1 + sum(len(curve_set.fcurves) for curve_set in compat.curve_sets(action))
+
+
+# The audit that runs, so that whoever changes the file can stop it; there is never more than one.
+RUNNING: list[Job] = []
+
+
+def start(context: Any, scope_name: str, profile: str) -> Job:
+    """Begin an audit. Raises ValueError, with what to do, when there is nothing to audit."""
+    targets = scope.targets(context, scope_name)
+    if targets.why_none is not None:
+        raise NothingToAudit(targets.why_none)
+    settings = preferences.settings(profile, preferences.get_or_default(context))
+    return Job(targets, settings, profile=profile, scope_name=scope_name)
+
+
+class NothingToAudit(ValueError):
+    """There is nothing to audit; `why` says so to a person."""
+
+    def __init__(self, why: Text) -> None:
+        super().__init__(str(why))
+        self.why = why
+
+
+def audit_now(
+    context: Any, actions: Sequence[Any] | None = None, scope_name: str = scope.FILE, profile: str = "game_export"
+) -> Summary:
+    """Audit at once, by the scope or exactly these actions, and show it in the panel.
+
+    Raises: NothingToAudit.
+    """
+    if actions is None:
+        job = start(context, scope_name, profile)
+    else:
+        settings = preferences.settings(profile, preferences.get_or_default(context))
+        targets = scope.Targets(tuple(action.session_uid for action in actions))
+        job = Job(targets, settings, profile=profile, scope_name=scope.FILE)
+    while job.running:
+        job.run(60.0)
+    if job.why_aborted is not None:
+        raise NothingToAudit(job.why_aborted)
+    return job.finish(context)
+
+
+def settings_of_results(context: Any) -> Settings:
+    """By what the findings that are shown were found."""
+    return preferences.settings(RESULTS.profile, preferences.get_or_default(context))

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Keeps the findings in step with the file: after an edit, an undo, a redo or a load, what still applies is known.
+
+Looking at the keys again costs about as much as reading them, so it is done a moment after the last change, an action
+at a time between two redraws, and never while drawing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import bpy
+from bpy.app.handlers import persistent
+
+from ..blender import read
+from ..finding import Text
+from . import auditing, properties, scope
+from .results import RESULTS
+from .rows import Place, fingerprint
+
+# After the last change: long enough for a drag of keys to be over, short enough not to be noticed.
+DELAY_SECONDS = 0.25
+# The editors that have the panel.
+EDITORS = ("VIEW_3D", "GRAPH_EDITOR", "DOPESHEET_EDITOR", "NLA_EDITOR")
+
+
+@dataclass
+class _Watch:
+    """What is to be looked at: `uids` of actions (None: all that have findings), and how many actions there were."""
+
+    uids: set[int] | None = field(default_factory=set)
+    actions: int = -1
+
+
+_WATCH = _Watch()
+
+
+def look_again(uids: Iterable[int] | None = None) -> None:
+    """Some actions (None: all) may have changed: look at them soon."""
+    if not RESULTS.audited:
+        return
+    if uids is None:
+        _WATCH.uids = None
+    elif _WATCH.uids is not None:
+        _WATCH.uids |= set(uids)
+    if _WATCH.uids is None or _WATCH.uids:
+        _schedule()
+
+
+def notice_removed_actions() -> None:
+    """Asked while drawing, because Blender tells nobody when an action is removed."""
+    if RESULTS.audited and len(bpy.data.actions) != _WATCH.actions:
+        _WATCH.actions = len(bpy.data.actions)
+        look_again()
+
+
+def refresh_now() -> None:
+    """Look at everything that may have changed, at once."""
+    while _refresh_one():
+        pass
+    properties.sync(properties.state(bpy.context))
+    redraw()
+
+
+def redraw() -> None:
+    """Draw the panel again, in every window."""
+    for window in bpy.context.window_manager.windows:
+        for area in window.screen.areas:
+            if area.type in EDITORS:
+                for region in area.regions:
+                    if region.type == "UI":
+                        region.tag_redraw()
+
+
+def _schedule() -> None:
+    if bpy.app.background:
+        return  # no timers run there: who needs it calls `refresh_now`
+    if bpy.app.timers.is_registered(_tick):
+        bpy.app.timers.unregister(_tick)
+    bpy.app.timers.register(_tick, first_interval=DELAY_SECONDS)
+
+
+def _tick() -> float | None:
+    if auditing.RUNNING:
+        return DELAY_SECONDS
+    if _refresh_one():
+        return 0.01
+    properties.sync(properties.state(bpy.context))
+    redraw()
+    return None
+
+
+def _refresh_one() -> bool:
+    """Look at one action that may have changed. False when there is no more."""
+    mine = {place.action_uid for place, _ in RESULTS.places()}
+    changed = mine if _WATCH.uids is None else _WATCH.uids & mine
+    _WATCH.uids = changed
+    if not changed:
+        return False
+    uid = min(changed)
+    changed.discard(uid)
+    action = scope.find_action(uid)
+    if action is None:
+        gone = [place for place, _ in RESULTS.places() if place.action_uid == uid]
+    else:
+        now = {auditing.place_of(record): record.clip for record in read.read_action(action)}
+        for place, clip in now.items():
+            RESULTS.saw(place, fingerprint(clip), clip.curves.data_path)
+        gone = [place for place, _ in RESULTS.places() if place.action_uid == uid and place not in now]
+    for place in gone:
+        RESULTS.lost(place)
+    return bool(changed)
+
+
+# --- what Blender tells
+
+
+@persistent
+def _depsgraph_update_post(scene: Any, depsgraph: Any) -> None:
+    if RESULTS.audited and depsgraph.id_type_updated("ACTION"):
+        look_again(
+            update.id.original.session_uid for update in depsgraph.updates if isinstance(update.id, bpy.types.Action)
+        )
+
+
+@persistent
+def _undo_pre(*_: Any) -> None:
+    for job in auditing.RUNNING:
+        job.abort(Text("Undo or redo stopped the audit"))
+
+
+@persistent
+def _undo_post(*_: Any) -> None:
+    RESULTS.message = ""  # it spoke of what was undone
+    look_again()
+
+
+@persistent
+def _load_pre(*_: Any) -> None:
+    for job in auditing.RUNNING:
+        job.abort(Text("Another file was opened while it was audited"))
+
+
+@persistent
+def _load_post(*_: Any) -> None:
+    if RESULTS.audited:
+        if bpy.data.filepath and bpy.data.filepath == RESULTS.file:
+            RESULTS.rebind(_same_actions())
+            look_again()
+        else:
+            RESULTS.clear(Text("Another file was opened: audit again"))
+    context = bpy.context
+    properties.take_defaults(context)
+    properties.sync(properties.state(context))
+
+
+def _same_actions() -> dict[Place, Place]:
+    """Where the audited clips are after the file was loaded again: actions get new numbers, slots keep theirs."""
+    uids = {(a.name, a.library.filepath if a.library else ""): a.session_uid for a in bpy.data.actions}
+    found = {}
+    for place, result in RESULTS.places():
+        uid = uids.get((result.action, result.library))
+        if uid is not None:
+            found[place] = place._replace(action_uid=uid)
+    return found
+
+
+_HANDLERS = (
+    ("depsgraph_update_post", _depsgraph_update_post),
+    ("undo_pre", _undo_pre),
+    ("redo_pre", _undo_pre),
+    ("undo_post", _undo_post),
+    ("redo_post", _undo_post),
+    ("load_pre", _load_pre),
+    ("load_post", _load_post),
+)
+
+
+def register() -> None:
+    for name, handler in _HANDLERS:
+        getattr(bpy.app.handlers, name).append(handler)
+
+
+def unregister() -> None:
+    for name, handler in _HANDLERS:
+        handlers = getattr(bpy.app.handlers, name)
+        if handler in handlers:
+            handlers.remove(handler)
+    if bpy.app.timers.is_registered(_tick):
+        bpy.app.timers.unregister(_tick)
+
+
+CLASSES = ()

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Texts as the panel shows them: translated first, filled in afterwards, broken into lines that fit."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import blf
+import bpy
+
+from ..finding import Text
+from ..rules import RULES
+from .translations import CONTEXT
+
+# A word for each rule that is short enough for a row of the list at the default width of a sidebar.
+SHORT_NAMES = {
+    "QA101": "NaN",
+    "QA102": "zero",
+    "QA103": "length",
+    "QA104": "flip",
+    "QA105": "collapse",
+    "QA106": "half turn",
+    "QA201": "wrap",
+    "QA203": "spin",
+    "QA301": "ignored",
+    "QA302": "missing",
+    "QA303": "uneven",
+    "QA304": "double",
+    "QA305": "orphan",
+    "QA401": "times",
+}
+_BY_CODE = {rule.code: rule for rule in RULES}
+
+
+def say(text: str) -> str:
+    """A text in the language of the interface; the template of a `Text` is translated, then filled."""
+    return _said(text, bpy.app.translations.pgettext_iface)
+
+
+def say_report(text: str) -> str:
+    """The same for what an operator reports."""
+    return _said(text, bpy.app.translations.pgettext_rpt)
+
+
+def _said(text: str, translate: Callable[[str, str], str]) -> str:
+    if not isinstance(text, Text):
+        return translate(text, CONTEXT)
+    values = {name: _said(v, translate) if isinstance(v, Text) else v for name, v in text.values.items()}
+    try:
+        return translate(text.template, CONTEXT).format(**values)
+    except (KeyError, IndexError, ValueError):  # a translation with a placeholder of its own must not break a draw
+        return str(text)
+
+
+def short_name(code: str) -> str:
+    """A rule in one word."""
+    return say(SHORT_NAMES.get(code, code))
+
+
+def summary_of(code: str) -> str:
+    """What a rule finds, in one line."""
+    rule = _BY_CODE.get(code)
+    return say(rule.summary) if rule is not None else code
+
+
+def remedy_of(code: str) -> str:
+    """What a rule's fix does and what it leaves alone; "" without a fix."""
+    rule = _BY_CODE.get(code)
+    return say(rule.remedy) if rule is not None and rule.remedy else ""
+
+
+def degrees(value: float | None) -> str:
+    """A figure for a person: 340°, 2.5°, a dash where there is none."""
+    if value is None:
+        return "–"
+    return f"{value:.0f}°" if value >= 10 else f"{value:.1f}°"
+
+
+def frame_number(frame: float) -> str:
+    """A frame without zeros behind the point."""
+    return f"{frame:.2f}".rstrip("0").rstrip(".") if abs(frame) < 1e9 else "–"
+
+
+def text_width(context: Any, indent: int = 0) -> int:
+    """The pixels that text has in the region that is drawn; `indent` is in interface units."""
+    unit = context.preferences.system.ui_scale
+    region = context.region
+    width = region.width if region is not None else 220
+    # Margins of the panel and of a box in it, and the scroll bar (UI_PANEL_MARGIN_X, V2D_SCROLL_WIDTH).
+    return max(int(width - (58 + 20 * indent) * unit), 60)
+
+
+def lines(context: Any, text: str, indent: int = 0, width: int = 0) -> tuple[str, ...]:
+    """A text broken into lines that fit the region (or `width` interface units, where that is given)."""
+    scale = context.preferences.system.ui_scale
+    points = context.preferences.ui_styles[0].widget.points * scale
+    return _lines(text, int(width * scale) or text_width(context, indent), points)
+
+
+@lru_cache(maxsize=512)
+def _lines(text: str, width: int, points: float) -> tuple[str, ...]:
+    def measure(part: str) -> float:
+        blf.size(0, points)
+        measured: float = blf.dimensions(0, part)[0]
+        return measured
+
+    return wrapped(text, width, measure)
+
+
+def wrapped(text: str, width: float, measure: Callable[[str], float]) -> tuple[str, ...]:
+    """Break at spaces, and between wide characters (Chinese and Japanese have no spaces); long words are cut."""
+    found: list[str] = []
+    for paragraph in text.split("\n"):
+        line = ""
+        for piece in _pieces(paragraph):
+            if line and measure((line + piece).rstrip()) > width:
+                found.append(line.rstrip())
+                line = ""
+            line += piece.lstrip() if not line else piece
+            while measure(line.rstrip()) > width and len(line.rstrip()) > 1:
+                cut = next((n for n in range(len(line) - 1, 1, -1) if measure(line[:n]) <= width), 1)
+                found.append(line[:cut])
+                line = line[cut:]
+        if line.rstrip() or not paragraph:
+            found.append(line.rstrip())
+    return tuple(found)
+
+
+# What must not stand at the start of a line.
+_CLOSING = set("、。，．：；！？）」』】》〉”’ー々")
+
+
+def _pieces(text: str) -> list[str]:
+    pieces: list[str] = []
+    word = ""
+    for character in text:
+        wide = unicodedata.east_asian_width(character) in "WF"
+        if wide and character not in _CLOSING:
+            if word:
+                pieces.append(word)
+            word = character
+            continue
+        if word and not character.isspace() and character not in _CLOSING and _ends_wide(word):
+            pieces.append(word)
+            word = ""
+        word += character
+        if character.isspace():
+            pieces.append(word)
+            word = ""
+    return [*pieces, word] if word else pieces
+
+
+def _ends_wide(word: str) -> bool:
+    return unicodedata.east_asian_width(word[-1]) in "WF"

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Write docs/rules/: a page for each rule and an index, from the rule modules themselves.
+
+    python3 scripts/make_docs.py            writes what has changed
+    python3 scripts/make_docs.py --check    writes nothing; exit code 1 when a page is stale
+
+The text of a page is the module's docstring; its table of limits has the values and the comments beside them. Edit
+the module, not the page. Needs NumPy (the rules import it), no Blender.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import re
+import sys
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+ROOT = Path(__file__).resolve().parent.parent
+if str(ROOT) not in sys.path:
+    sys.path.insert(0, str(ROOT))
+
+from example_faults import EXAMPLES  # noqa: E402 after the path
+
+from quat_audit.finding import SEVERITIES  # noqa: E402
+from quat_audit.profiles import PROFILES  # noqa: E402
+from quat_audit.rules import RULES, Rule  # noqa: E402
+
+FOLDER = ROOT / "docs" / "rules"
+GENERATED = "<!-- Made by scripts/make_docs.py from the rule's module: edit that. -->\n"
+
+
+def pages() -> dict[str, str]:
+    """File name in docs/rules → its text."""
+    return {f"{rule.code}.md": page(rule) for rule in RULES} | {"README.md": index()}
+
+
+def page(rule: Rule) -> str:
+    """One rule's page."""
+    title, _, body = rule.doc.strip().partition("\n")
+    parts = [
+        f"# {rule.code} {rule.name}\n",
+        GENERATED,
+        f"**{title.strip()}**\n",
+        facts(rule),
+        _linked(body.strip(), rule) + "\n",
+        _limits(rule),
+        _example(rule),
+        "[All rules](README.md) · [Quick start](../quick-start.md) · [Questions](../faq.md)\n",
+    ]
+    return "\n".join(part for part in parts if part)
+
+
+def facts(rule: Rule) -> str:
+    """The table at the top of a page."""
+    rows = [
+        ("Severity", ", ".join(severities(rule))),
+        ("Fix", fix_kinds(rule) + f": {rule.remedy}" if rule.fix else rule.remedy),
+        ("Profiles", ", ".join(_in_profile(rule, p) for p in PROFILES if rule.code in p.codes)),
+        ("Judges", "keys alone" if rule.keys_only else "keys and what plays between them"),
+    ]
+    return "| | |\n|---|---|\n" + "".join(f"| {name} | {value} |\n" for name, value in rows)
+
+
+def severities(rule: Rule) -> list[str]:
+    """The severities that a rule gives, highest first: those that its grading speaks of."""
+    words = re.findall(r"\w+", rule.section("Grading").lower())
+    return [s for s in reversed(SEVERITIES) if s in words]
+
+
+def fix_kinds(rule: Rule) -> str:
+    """ "safe", "unsafe" or "safe and unsafe": what a rule's fix section speaks of; "none" without a fix."""
+    if rule.fix is None:
+        return "none"
+    words = re.findall(r"\w+", rule.section("Fix").lower())
+    # `--unsafe-fixes` and "unsafe fixes" stand for the unsafe part of a fix.
+    return " and ".join(kind for kind in ("safe", "unsafe") if kind in words)
+
+
+def _in_profile(rule: Rule, profile: object) -> str:
+    cap = getattr(profile, "severities", {}).get(rule.code)
+    moved = getattr(profile, "limits", {}).get(rule.code, {})
+    notes = [f"at most a {cap}"] if cap else []
+    notes += [f"`{name}` = {value:g}" for name, value in moved.items()]
+    label = str(getattr(profile, "label", ""))
+    return f"{label} ({', '.join(notes)})" if notes else label
+
+
+def _linked(text: str, rule: Rule) -> str:
+    """Other rules' codes as links to their pages."""
+    known = {other.code for other in RULES if other is not rule}
+    return re.sub(r"\bQA\d{3}\b", lambda m: f"[{m[0]}]({m[0]}.md)" if m[0] in known else m[0], text)
+
+
+def _limits(rule: Rule) -> str:
+    if not rule.limits:
+        return ""
+    why = reasons(rule)
+    rows = [f"| `{name}` | {value:g} | {_linked(why.get(name, ''), rule)} |\n" for name, value in rule.limits.items()]
+    return "## Limits\n| Limit | Value | Why |\n|---|---|---|\n" + "".join(rows)
+
+
+def reasons(rule: Rule) -> dict[str, str]:
+    """Why each limit of a rule is what it is; one that means the same in several rules has its reason in QA104."""
+    shared = limit_comments(import_module("quat_audit.rules.qa104_sign_flip"))
+    own = limit_comments(sys.modules[rule.find.__module__])
+    return {name: own.get(name) or shared.get(name, "") for name in rule.limits}
+
+
+def limit_comments(module: ModuleType) -> dict[str, str]:
+    """The comments above the entries of a module's dictionaries of limits, and of those it takes from others."""
+    path = Path(str(module.__file__))
+    source = path.read_text(encoding="utf-8")
+    lines = source.splitlines()
+    comments: dict[str, str] = {}
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.ImportFrom) and any(alias.name.endswith("LIMITS") for alias in node.names):
+            comments |= limit_comments(sys.modules[f"{module.__package__}.{node.module}"])
+        if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Dict):
+            continue
+        if not str(getattr(node.targets[0], "id", "")).endswith("LIMITS"):
+            continue
+        for key in node.value.keys:
+            if isinstance(key, ast.Constant) and key.lineno > node.lineno:
+                comments[str(key.value)] = _comment_above(lines, key.lineno - 1)
+    return comments
+
+
+def _comment_above(lines: list[str], row: int) -> str:
+    found: list[str] = []
+    while row > 0 and lines[row - 1].strip().startswith("#"):
+        row -= 1
+        found.insert(0, lines[row].strip().removeprefix("#").strip())
+    return " ".join(found)
+
+
+def _example(rule: Rule) -> str:
+    for example in EXAMPLES:
+        if example.code == rule.code:
+            files = ", ".join(f"`examples/broken/{example.name}.{kind}`" for kind in example.formats)
+            return f"## Example\n{files}: {example.says}. `python3 scripts/make_examples.py` makes them.\n"
+    return ""
+
+
+def index() -> str:
+    """The table of all rules."""
+    head = f"# The rules\n\n{GENERATED}\n| Code | Name | What it finds | Severity | Fix |\n|---|---|---|---|---|\n"
+    rows = [
+        f"| [{r.code}]({r.code}.md) | {r.name} | {r.summary} | {', '.join(severities(r))} | {fix_kinds(r)} |\n"
+        for r in RULES
+    ]
+    tail = (
+        "\nA **safe** fix changes no keyed pose; an **unsafe** one waits for your click, or for `--unsafe-fixes`. "
+        "The same text in a terminal: `python -m quat_audit rules QA104`.\n"
+    )
+    return head + "".join(rows) + tail
+
+
+def stale(folder: Path = FOLDER) -> list[str]:
+    """Names of the files that are not what they should be, or should not be there."""
+    wanted = pages()
+    there = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.md")}
+    return sorted(name for name in wanted.keys() | there.keys() if wanted.get(name) != there.get(name))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description="Write docs/rules/ from the rule modules.")
+    parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 when a page is stale")
+    options = parser.parse_args(arguments)
+    changed = stale()
+    if options.check:
+        for name in changed:
+            print(f"stale: docs/rules/{name}; run scripts/make_docs.py", file=sys.stderr)
+        return int(bool(changed))
+    wanted = pages()
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    for name in changed:
+        if name in wanted:
+            (FOLDER / name).write_text(wanted[name], encoding="utf-8", newline="\n")
+        else:
+            (FOLDER / name).unlink()
+    print(f"{len(wanted)} pages in {FOLDER}, {len(changed)} changed")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

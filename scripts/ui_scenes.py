@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The scenes of the UI test, made by the Blender under test; and their keys, read without the extension.
+
+blender --background --factory-startup --python scripts/ui_scenes.py -- DIR
+
+clean.blend    the example walk, nothing wrong
+broken.blend   the walk with several faults at once, among them sign flips (`FLIPPED`)
+long.blend     an armature with more than 2,000,000 keys
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import bpy
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import example_faults
+from example_walk import RIG, clean
+
+ACTION = "Walk"
+FLIPPED = ("Arm.R", "Thigh.L")
+_LONG_BONES, _LONG_FRAMES = 260, 2_000
+
+Keys = dict[tuple[str, int], tuple[bytes, ...]]
+
+
+def make(folder: Path) -> None:
+    """Write the three scenes."""
+    import example_blend
+
+    folder.mkdir(parents=True, exist_ok=True)
+    example_blend.save(clean(), folder / "clean.blend")
+    _show(folder / "clean.blend")
+    spoiled = clean()
+    for fault in (
+        example_faults.sign_flip,
+        example_faults.zero_length_quaternion,
+        example_faults.half_turn_step,
+        example_faults.ignored_rotation_channel,
+        example_faults.misaligned_components,
+        example_faults.orphan_channel,
+    ):
+        spoiled = fault(spoiled)
+    example_blend.save(spoiled, folder / "broken.blend")
+    _show(folder / "broken.blend")
+    _long(folder / "long.blend")
+
+
+def _show(path: Path) -> None:
+    """Leave the rig as an animator has it: active, in pose mode, drawn in front."""
+    rig = bpy.data.objects[RIG]
+    bpy.context.view_layer.objects.active = rig
+    rig.select_set(True)
+    rig.show_in_front = True
+    rig.data.display_type = "OCTAHEDRAL"
+    bpy.context.scene.frame_set(5)
+    bpy.ops.object.mode_set(mode="POSE")
+    bpy.ops.wm.save_as_mainfile(filepath=str(path), check_existing=False)
+
+
+def _long(path: Path) -> None:
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    data = bpy.data.armatures.new("Crowd")
+    rig = bpy.data.objects.new("Crowd", data)
+    bpy.context.scene.collection.objects.link(rig)
+    bpy.context.view_layer.objects.active = rig
+    rig.select_set(True)
+    bpy.ops.object.mode_set(mode="EDIT")
+    for number in range(_LONG_BONES):
+        bone = data.edit_bones.new(f"Bone {number:03}")
+        bone.head, bone.tail = (0.1 * number, 0, 0), (0.1 * number, 0, 1)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    action = bpy.data.actions.new("Crowd")
+    rig.animation_data_create().action = action
+    curves = _new_curves(action, rig)
+    frames = np.arange(1.0, _LONG_FRAMES + 1)
+    for number in range(_LONG_BONES):
+        rig.pose.bones[number].rotation_mode = "QUATERNION"
+        half = 0.3 * np.sin(frames / (7 + number % 5))
+        values = np.stack([np.cos(half), np.sin(half), 0 * half, 0 * half])
+        values[:, 1000::500] *= -1  # flips: the rules have something to do
+        for index in range(4):
+            curve = curves.new(f'pose.bones["Bone {number:03}"].rotation_quaternion', index=index)
+            curve.keyframe_points.add(_LONG_FRAMES)
+            co = np.stack([frames, values[index]], axis=1).astype(np.float32)
+            for name in ("co", "handle_left", "handle_right"):
+                curve.keyframe_points.foreach_set(name, co.ravel())
+            curve.keyframe_points.foreach_set("interpolation", [1] * _LONG_FRAMES)
+    bpy.context.scene.frame_end = _LONG_FRAMES
+    bpy.ops.wm.save_as_mainfile(filepath=str(path), check_existing=False)
+
+
+def _new_curves(action: Any, owner: Any) -> Any:
+    if "slots" not in bpy.types.Action.bl_rna.properties:
+        return action.fcurves
+    slot = action.slots.new(id_type="OBJECT", name=owner.name)
+    owner.animation_data.action_slot = slot
+    return action.layers.new("Layer").strips.new(type="KEYFRAME").channelbag(slot, ensure=True).fcurves
+
+
+def fcurves(action: Any) -> list[Any]:
+    """All curves of an action, by Blender's own paths: the test does not ask the extension what is there."""
+    if "slots" not in bpy.types.Action.bl_rna.properties:
+        return list(action.fcurves)
+    bags = [bag for layer in action.layers for strip in layer.strips for bag in strip.channelbags]
+    return [curve for bag in bags for curve in bag.fcurves]
+
+
+def keys(action: Any) -> Keys:
+    """Every stored number of every key, bit for bit."""
+    found: Keys = {}
+    for curve in fcurves(action):
+        count = len(curve.keyframe_points)
+        arrays = []
+        for name, width in (("co", 2), ("handle_left", 2), ("handle_right", 2)):
+            array = np.empty(count * width, np.float32)
+            curve.keyframe_points.foreach_get(name, array)
+            arrays.append(array.tobytes())
+        kinds = np.empty(count, np.int32)
+        curve.keyframe_points.foreach_get("interpolation", kinds)
+        found[curve.data_path, curve.array_index] = (*arrays, kinds.tobytes())
+    return found
+
+
+def quaternions(found: Keys, bone: str) -> Any:
+    """(keys, 4) stored values of a bone whose four curves have their keys on the same frames."""
+    path = f'pose.bones["{bone}"].rotation_quaternion'
+    return np.stack([np.frombuffer(found[path, i][0], np.float32).reshape(-1, 2)[:, 1] for i in range(4)], axis=1)
+
+
+def bones_of(paths: set[tuple[str, int]]) -> set[str]:
+    """The bones that curves belong to."""
+    return {path.split('"')[1] for path, _ in paths if '"' in path}
+
+
+if __name__ == "__main__":
+    make(Path(sys.argv[sys.argv.index("--") + 1]))

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""An audit in steps: the same findings, control back while a rule is at work, and it can be stopped."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from itertools import islice
+
+import numpy as np
+import pytest
+
+from quat_audit.audit import KEYS_AT_ONCE, audit_and_split, audit_steps, in_order, split_ignored
+from quat_audit.clip import Clip
+from quat_audit.finding import Finding
+from quat_audit.ignores import Ignore
+from quat_audit.rules import RULES, Limits, Rule
+from tests.clips import joined, quaternion_clip, random_quaternions
+
+
+def noisy_clip(rows: int) -> Clip:
+    rng = np.random.default_rng(3)
+    times = np.arange(rows) * 2.0
+    clip = joined(*(quaternion_clip(times, random_quaternions(rng, rows), bone=bone) for bone in ("Arm", "Leg", "Hip")))
+    return replace(clip, ignores=(Ignore("QA104", clip.tracks.data_path[1], "meant"),))
+
+
+def said(findings) -> list[tuple]:
+    return [(f.code, f.data_path, f.message, f.severity, f.fix, len(f.occurrences)) for f in findings]
+
+
+@pytest.mark.parametrize("rows", [20, 400], ids=["at once", "in a thread"])
+def test_the_steps_find_what_the_audit_finds(rows: int) -> None:
+    clip = noisy_clip(rows)
+    assert (len(clip.curves.co) > KEYS_AT_ONCE) == (rows == 400)
+    steps = list(audit_steps(clip, caps={"QA106": "note"}))
+    assert [total for _, total, _ in steps] == [len(RULES)] * len(steps)
+    counts = [done for done, _, _ in steps]
+    assert counts == sorted(counts) and sorted(set(counts) - {0}) == list(range(1, len(RULES) + 1))
+    for found in (found for _, _, found in steps):
+        assert len({f.code for f in found}) <= 1, "a step is one rule"
+    kept, ignored = split_ignored(clip, in_order(f for _, _, found in steps for f in found))
+    expected, expected_ignored = audit_and_split(clip, caps={"QA106": "note"})
+    assert said(kept) == said(expected) and expected
+    assert [(said([i.finding]), i.reason) for i in ignored] == [(said([i.finding]), i.reason) for i in expected_ignored]
+    assert ignored
+
+
+def rule_that(find) -> Rule:
+    return Rule("QA999", "test", "", "", find)
+
+
+def test_control_comes_back_while_a_rule_is_at_work() -> None:
+    go_on = threading.Event()
+
+    def find(clip: Clip, limits: Limits) -> list[Finding]:
+        assert go_on.wait(60), "nobody took a step meanwhile"
+        return []
+
+    steps = audit_steps(noisy_clip(400), [rule_that(find)])
+    assert list(islice(steps, 3)) == [(0, 1, [])] * 3  # three steps, and the rule is still waiting
+    go_on.set()
+    assert [step for step in steps if step[0]] == [(1, 1, [])]
+
+
+def test_closing_the_steps_starts_no_further_rule() -> None:
+    started, go_on, finished = [], threading.Event(), threading.Event()
+
+    def first(clip: Clip, limits: Limits) -> list[Finding]:
+        started.append("first")
+        assert go_on.wait(60)
+        return []
+
+    def second(clip: Clip, limits: Limits) -> list[Finding]:
+        started.append("second")
+        finished.set()
+        return []
+
+    others = set(threading.enumerate())
+    steps = audit_steps(noisy_clip(400), [rule_that(first), rule_that(second)])
+    next(steps)
+    (worker,) = set(threading.enumerate()) - others
+    assert worker.daemon, "it must not keep Blender from quitting"
+    steps.close()
+    go_on.set()
+    worker.join(60)
+    assert not worker.is_alive()
+    assert started == ["first"] and not finished.is_set()
+
+
+@pytest.mark.parametrize("rows", [20, 400], ids=["at once", "in a thread"])
+def test_what_a_rule_raises_comes_out_of_the_step(rows: int) -> None:
+    def find(clip: Clip, limits: Limits) -> list[Finding]:
+        raise LookupError("as it was")
+
+    with pytest.raises(LookupError, match="as it was"):
+        list(audit_steps(noisy_clip(rows), [rule_that(find)]))

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The interface, registered over an empty file of factory settings, and taken back afterwards."""
+
+from __future__ import annotations
+
+import pytest
+
+
+@pytest.fixture
+def panel():
+    """Registered classes left at the end would make Blender hang."""
+    bpy = pytest.importorskip("bpy")
+    from quat_audit import ui
+
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    ui.register()
+    yield
+    ui.unregister()
+
+
+@pytest.fixture
+def said(capfd):
+    """What Blender has reported since the last call, a line a report."""
+    import ctypes
+
+    def lines() -> list[str]:
+        ctypes.CDLL(None).fflush(None)  # C keeps a buffer of its own
+        return [
+            line for line in capfd.readouterr().out.splitlines() if line.split(":")[0] in ("Info", "Warning", "Error")
+        ]
+
+    return lines

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Texts are broken into lines that fit, whatever they are made of."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+pytest.importorskip("bpy")
+
+from quat_audit.finding import Text
+from quat_audit.rules import RULES
+from quat_audit.ui import wording
+
+
+def test_lines_break_at_spaces() -> None:
+    assert wording.wrapped("one two three four", 9, len) == ("one two", "three", "four")
+    assert wording.wrapped("one\ntwo", 9, len) == ("one", "two")
+    assert wording.wrapped("", 9, len) == ("",)
+
+
+def test_long_words_are_cut_and_chinese_breaks_anywhere_but_before_a_stop() -> None:
+    assert wording.wrapped("abcdefghij", 4, len) == ("abcd", "efgh", "ij")
+    assert wording.wrapped("一二三四五。", 5, len) == ("一二三四", "五。")
+
+
+@given(st.text(alphabet=st.sampled_from("ab cé一二。、🦴 \n"), max_size=60), st.integers(2, 12))
+def test_every_line_fits_and_no_letter_is_lost(text: str, width: int) -> None:
+    lines = wording.wrapped(text, width, len)
+    assert all(len(line) <= width for line in lines)
+    assert "".join("".join(lines).split()) == "".join(text.split())
+
+
+def test_every_rule_has_a_short_name_that_fits_a_row() -> None:
+    assert set(wording.SHORT_NAMES) == {rule.code for rule in RULES}
+    assert all(len(name) <= 9 for name in wording.SHORT_NAMES.values())
+    assert len(set(wording.SHORT_NAMES.values())) == len(RULES)
+
+
+def test_a_text_within_a_text_is_filled_too() -> None:
+    inner = Text("{count} keys", {"count": 3})
+    assert wording.say(Text("why: {why}", {"why": inner})) == "why: 3 keys"
+
+
+@pytest.mark.parametrize(
+    "value, shown", [(None, "–"), (340.04, "340°"), (9.96, "10.0°"), (0.04, "0.0°"), (10.0, "10°")]
+)
+def test_degrees(value: float | None, shown: str) -> None:
+    assert wording.degrees(value) == shown
+
+
+@pytest.mark.parametrize(
+    "frame, shown", [(1.0, "1"), (10.0, "10"), (1.5, "1.5"), (-3.0, "-3"), (float("nan"), "–"), (1e30, "–")]
+)
+def test_frames(frame: float, shown: str) -> None:
+    assert wording.frame_number(frame) == shown
