@@ -148,7 +148,7 @@ def _key_rows(clip: Clip, curves: Ints, counts: Ints) -> tuple[Ints, Ints]:
 
 
 def _times_differ(time: Floats, rows: Ints, counts: Ints) -> Bools:
-    """(M,) bool: some key of the track has components at different times. A NaN time says nothing."""
+    """(M,) bool: some key of the track has components at different times. NaN and infinity say nothing."""
     filled = counts > 0
     result = np.zeros(len(counts), dtype=bool)
     if filled.any():
@@ -156,7 +156,8 @@ def _times_differ(time: Floats, rows: Ints, counts: Ints) -> Bools:
         off = np.zeros(len(rows), dtype=bool)
         with np.errstate(invalid="ignore"):
             for component in range(1, rows.shape[1]):
-                off |= np.abs(time.take(rows[:, component]) - first) > SAME_TIME_FRAMES
+                gap = np.abs(time.take(rows[:, component]) - first)
+                off |= (gap > SAME_TIME_FRAMES) & (gap < np.inf)
         starts = (np.cumsum(counts) - counts)[filled]
         result[filled] = np.logical_or.reduceat(off, starts)
     return result

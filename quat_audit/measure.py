@@ -56,11 +56,13 @@ def to_rotation(clip: Clip, keys: Keys, value: Floats, rows: Ints) -> Floats:
         return quaternion.normalize_or_nan(value)
     which, orders = step_orders(clip, keys, rows)
     if len(orders) == 1:
-        return euler.to_quaternion(value, orders[0])
+        with np.errstate(invalid="ignore"):
+            return euler.to_quaternion(value, orders[0])
     result = np.empty((*value.shape[:-1], 4))
     for number in np.unique(which):  # at most six
         mask = which == number
-        result[mask] = euler.to_quaternion(value[mask], orders[number])
+        with np.errstate(invalid="ignore"):
+            result[mask] = euler.to_quaternion(value[mask], orders[number])
     return result
 
 

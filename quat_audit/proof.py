@@ -16,6 +16,7 @@ from .finding import Proof
 from .keys import Keys, Steps, rotation_keys, rotation_steps
 from .measure import path_length, played_path, sample_blocks, to_rotation
 from .rotation.curve import evaluate
+from .rotation.interpolation import slerp
 from .rotation.quaternion import angle_between
 
 # An edit leaves a rotation as it was within this, or within what float32 costs where that is more.
@@ -60,7 +61,8 @@ def compare(before: Clip, after: Clip) -> Changes:
     """
     known = after.cache.get("changes")
     if known is None or known[0] is not before:
-        after.cache["changes"] = known = (before, _compare(before, after))
+        with np.errstate(all="ignore"):  # NaN and infinity in what was repaired compare as they should
+            after.cache["changes"] = known = (before, _compare(before, after))
     changes: Changes = known[1]
     return changes
 
@@ -150,7 +152,8 @@ def _compare_kind(before: Clip, after: Clip, kind: str, tracks: Ints, partner: I
     if same_rows:
         b = to_rotation(after, after_keys, after_keys.value[rows], rows)
     else:
-        b = _rotations_at(after, kind, partner[members], keys.time[rows])
+        kept = _kept_rotations(before, after, keys, partner)
+        b = kept[rows]
     np.maximum.at(changes.key_deg, members, _angle_deg(a, b))
     changes.tolerance_deg[tracks] = _storage_cost_deg(keys, after_keys, tracks, partner)
     after_steps = _steps_of(after, kind, steps)
@@ -164,6 +167,9 @@ def _compare_kind(before: Clip, after: Clip, kind: str, tracks: Ints, partner: I
             time = keys.time[steps.first[part], None] + fractions * steps.gap_frames[part, None]
             owner = np.repeat(partner[keys.track_of(steps.first[part])], samples + 1)
             then = _rotations_at(after, kind, owner, time.ravel()).reshape(len(part), samples + 1, 4)
+            then[:, 0], then[:, -1] = kept[steps.first[part]], kept[steps.second[part]]
+            spherical = steps.slerp[part]
+            then[spherical] = slerp(then[spherical][:, :1], then[spherical][:, -1:], fractions)
         at = keys.track_of(steps.first[part])
         np.maximum.at(changes.between_deg, at, _angle_deg(now, then).max(axis=1))
         # Where nothing could be played before (NaN, or a key between that is no rotation), there is no length
@@ -278,6 +284,42 @@ def _everywhere(flag: Bools, first: Ints, second: Ints) -> Bools:
         for component in range(key.shape[1]):
             result &= flag.take(key[:, component])
     return result
+
+
+def _kept_rotations(before: Clip, after: Clip, keys: Keys, partner: Ints) -> Floats:
+    """(N, 4) rotations that the rows of `keys` (of `before`) have in `after`.
+
+    Taken from the same keys where they are still there (two keys can stand at one time), else what is played then.
+    """
+    now = _same_keys(before.curves, after.curves)
+    key = np.where(keys.key >= 0, now[keys.key], -1)
+    rows = np.flatnonzero(partner[keys.track_of(np.arange(len(keys.time)))] >= 0)
+    tracks = partner[keys.track_of(rows)]
+    value = np.full(keys.value.shape, np.nan)
+    whole = np.all(key >= 0, axis=1)
+    value[whole] = after.curves.co[key[whole], 1]
+    result = to_rotation(before, keys, value, np.arange(len(keys.time)))
+    loose = ~whole[rows]
+    result[rows[loose]] = _rotations_at(after, keys.kind, tracks[loose], keys.time[rows[loose]])
+    return result
+
+
+def _same_keys(a: Curves, b: Curves) -> Ints:
+    """(K,) the key row of `b` that each key of `a` was, -1 where it is gone or a repair made it."""
+    size = 1 + max(int(a.origin.max(initial=0)), int(b.origin.max(initial=0)))
+
+    def names(c: Curves) -> Ints:
+        source = c.source[c.curve_of_key()]
+        return np.where((source >= 0) & (c.origin >= 0), source * size + c.origin, -1)
+
+    wanted, there = names(a), names(b)
+    order = np.argsort(there, kind="stable")
+    at = (
+        order[np.minimum(np.searchsorted(there, wanted, sorter=order), max(len(order) - 1, 0))]
+        if len(order)
+        else wanted
+    )
+    return np.where((wanted >= 0) & (there[at] == wanted), at, -1) if len(order) else np.full(len(wanted), -1)
 
 
 def _rotations_at(clip: Clip, kind: str, tracks: Ints, time: Floats) -> Floats:

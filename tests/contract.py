@@ -435,3 +435,29 @@ def _assert_handles_follow(before: Clip, after: Clip) -> None:
                     assert now[0] == was[0], f"track {track}, key {key}: {name} moved in time"
                     size = max(1.0, abs(factor * was[1]))
                     assert abs(now[1] - factor * was[1]) <= 1e-6 * size, f"track {track}, key {key}: {name} left behind"
+
+
+def found(clip: Clip, rule: Rule, limits: Overrides | None = None) -> list[tuple[tuple[float, float], str, str, str]]:
+    """(frames, class, severity, fix) of every occurrence that a rule finds, in its order."""
+    return [
+        ((float(o.frames[i, 0]), float(o.frames[i, 1])), str(o.kind[i]), str(o.severity[i]), str(o.fix[i]))
+        for o in (finding.occurrences for finding in find(rule, clip, limits))
+        for i in range(len(o))
+    ]
+
+
+def measured(clip: Clip, rule: Rule, name: str) -> list[float]:
+    """One measured figure of every occurrence."""
+    return [float(v) for finding in find(rule, clip, None) for v in finding.occurrences.measured[name]]
+
+
+def scalar_slerp(a: Sequence[float], b: Sequence[float], part: float) -> Vector:
+    """The short way from a to b: a turned about the axis of the difference by a part of its angle."""
+    w, *v = product(b, [a[0], -a[1], -a[2], -a[3]])
+    if w < 0:
+        w, v = -w, [-x for x in v]
+    size = math.sqrt(sum(x * x for x in v))
+    if size < 1e-15:
+        return list(a)
+    half = math.atan2(size, w) * part
+    return product([math.cos(half), *(math.sin(half) * x / size for x in v)], a)

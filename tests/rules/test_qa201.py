@@ -76,6 +76,13 @@ CASES: dict[str, tuple[list[float], list[float], list[tuple[tuple[float, float],
         [((11, 21), "ambiguous", "note", "unsafe")],
     ),
     "neighbours hold": ([1, 11, 21, 31], [5, 5, 350, 350], [((11, 21), "ambiguous-straddling", "warning", "unsafe")]),
+    "the next key alone goes on": ([1, 11, 21], [170, -170, -150], [((1, 11), "visible", "error", "safe")]),
+    "the key before alone goes on": ([1, 11, 21], [330, 350, 10], [((11, 21), "visible", "error", "safe")]),
+    # Spins that slow down, settle or drift: no neighbour may turn them into wraps.
+    "spin, then drift": ([1, 20, 30], [0, 370, 375], [((1, 20), "ambiguous", "note", "unsafe")]),
+    "spin, then slow down": ([1, 20, 25], [0, 370, 380], [((1, 20), "ambiguous", "note", "unsafe")]),
+    "spin, then settle back": ([1, 40, 60], [0, 1010, 1000], [((1, 40), "ambiguous", "note", "unsafe")]),
+    "slow, spin, slow": ([1, 30, 40, 70], [0, 3, 423, 426], [((30, 40), "ambiguous", "note", "unsafe")]),
     "there and back": (
         [1, 2, 3, 4],
         [175, -179, -178, 179],
