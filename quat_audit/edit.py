@@ -186,7 +186,8 @@ def insert_keys(clip: Clip, curve: Ints, time: Floats) -> Clip:
     Bézier segments are split exactly (De Casteljau), so that the curve keeps its shape; LINEAR and CONSTANT
     segments are exact by nature; outside the keyed range the value that Blender extrapolates is keyed.
     A pair within 0.01 frame of an existing key is left out. Segments with an easing equation cannot be
-    split; ask `can_insert` first.
+    split; ask `can_insert` first. One thing does change: beyond a last key that is LINEAR, linear extrapolation
+    follows the chord of the last two keys, which are others once a last segment that is not LINEAR is divided.
     """
     pending = np.lexsort((time, curve))
     curve, time = np.asarray(curve)[pending], np.asarray(time, dtype=np.float64)[pending]

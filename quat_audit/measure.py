@@ -107,7 +107,15 @@ def played_path(clip: Clip, keys: Keys, steps: Steps, which: Ints, samples: int 
 
 
 def path_length(path: Floats) -> Floats:
-    """Rotation travelled along unit quaternions (…, S, 4), radians (…). Zero-length samples are left out."""
+    """Rotation travelled along unit quaternions (…, S, 4), radians (…).
+
+    A sample of zero length (NaN here) is left out: q and −q cancel exactly half-way, and what is travelled across
+    that moment is measured between the samples beside it.
+    """
+    bad = np.isnan(path[..., 0])
+    if bad.any():
+        last = np.maximum.accumulate(np.where(bad, -1, np.arange(path.shape[-2])), axis=-1)
+        path = np.take_along_axis(path, np.maximum(last, 0)[..., None], axis=-2)
     arcs = quaternion.arc_angle(path[..., :-1, :], path[..., 1:, :])
     return np.asarray(np.nansum(arcs, axis=-1))
 

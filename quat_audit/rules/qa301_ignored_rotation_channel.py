@@ -19,8 +19,8 @@ use (limit `convert_keys` = 1). Where both are keyed there is nothing to choose:
 
 ## Known limits
 An action that nobody plays is not judged. Keys are not converted from or to axis-angle, nor when users of the action
-have modes of different kinds: there the mode has to be set. Converted keys agree at the keys; what plays between them may differ,
-and is reported by the proof.
+have modes of different kinds: there the mode has to be set. Converted keys agree at the keys; what plays between
+them may differ, and is reported by the proof.
 """
 
 from __future__ import annotations

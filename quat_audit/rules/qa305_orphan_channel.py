@@ -68,10 +68,8 @@ def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -
     paths = {f.data_path for f in findings}
     dead = any(np.any(f.occurrences.kind == "all") for f in findings)
     # Where all is dead one finding speaks for every curve, also for those that must not be written.
-    free = [
-        not why and (dead or p in paths) for p, why in zip(clip.curves.data_path, clip.curves.read_only, strict=True)
-    ]
-    drop = clip.curves.orphan & np.array(free, dtype=bool)
+    named = np.array([dead or p in paths for p in clip.curves.data_path], dtype=bool)
+    drop = clip.curves.orphan & named & np.array([not why for why in clip.curves.read_only], dtype=bool)
     return keep_curves(clip, ~drop) if drop.any() else clip
 
 

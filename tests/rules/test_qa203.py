@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -76,7 +77,7 @@ def test_inserted_keys_are_less_than_120_degrees_apart_and_lie_on_the_curve(orde
     after = repair.clip
     times = [row[0] for row in union_rows(after, 0)]
     assert times[0] == 1 and times[-1] == 60 and len(times) == after.curves.counts[0] and len(times) >= 10
-    for start, end in zip(times[:-1], times[1:], strict=True):
+    for start, end in pairwise(times):
         step = path_deg(after, 0, start, end)
         assert step is not None and step < 120
     # Exactly the motion that was there, keyed and in between.
@@ -84,9 +85,7 @@ def test_inserted_keys_are_less_than_120_degrees_apart_and_lie_on_the_curve(orde
         was = scalar_rotation(clip, 0, scalar_raw(clip, 0, time))
         now = scalar_rotation(after, 0, scalar_raw(after, 0, time))
         assert was and now and turn_deg(was, now) < 2e-2
-    assert before == pytest.approx(
-        sum(path_deg(after, 0, a, b) or 0 for a, b in zip(times, times[1:]) if b <= 40), rel=5e-3
-    )
+    assert before == pytest.approx(sum(path_deg(after, 0, a, b) or 0 for a, b in pairwise(times) if b <= 40), rel=5e-3)
     # Every inserted key is marked, no authored one is, and an authored one keeps its bits.
     kept = after.curves.origin >= 0
     np.testing.assert_array_equal(after.curves.marked, ~kept)
@@ -162,4 +161,4 @@ def test_all_unsafe_repairs_keep_a_spin_of_whole_turns():
     after = repair_clip(clip, unsafe=True).clip
     assert np.degrees(values_of(after)[-1, 1]) == pytest.approx(720)
     times = [row[0] for row in union_rows(after, 0)]
-    assert sum(path_deg(after, 0, a, b) or 0 for a, b in zip(times, times[1:])) == pytest.approx(720, rel=5e-3)
+    assert sum(path_deg(after, 0, a, b) or 0 for a, b in pairwise(times)) == pytest.approx(720, rel=5e-3)
