@@ -9,10 +9,10 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import math
 import os
 import sys
 import time
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path

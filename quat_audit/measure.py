@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .clip import EULER, LINEAR, QUATERNION, Clip, Floats, Ints
-from .keys import Keys, Steps
+from .keys import Keys, Steps, assumed_pose
 from .rotation import euler, quaternion
 from .rotation.curve import evaluate
 from .rotation.interpolation import slerp
@@ -82,7 +82,7 @@ def played_values(clip: Clip, keys: Keys, steps: Steps, which: Ints, fractions: 
         return value
     absent = curves < 0
     at, part = np.nonzero(absent)
-    value[at, :, part] = clip.tracks.pose[tracks[at], part, None]
+    value[at, :, part] = assumed_pose(clip)[tracks[at], part, None]
     at, part = np.nonzero(~absent & ~straight)
     time = keys.time[first[at], None] + fractions * (keys.time[second[at]] - keys.time[first[at]])[:, None]
     value[at, :, part] = evaluate(clip.curves, np.repeat(curves[at, part], len(fractions)), time.ravel()).reshape(

@@ -41,7 +41,8 @@ from tests.clips import (
     track_clip,
     values_of,
 )
-from tests.contract import KEY_ARRAYS, assert_same, frozen, scalar_value, snapshot
+from tests.contract import KEY_ARRAYS, assert_same, frozen, snapshot
+from tests.oracle import scalar_value
 
 TIMES = [1.0, 5.0, 12.0, 20.0]
 

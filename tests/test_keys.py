@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from quat_audit.audit import audit_clip
 from quat_audit.clip import BEZIER, CONSTANT, EULER, LINEAR, QUATERNION, SLERP, Clip
 from quat_audit.keys import rotation_keys, rotation_steps
+from quat_audit.repair import repair_clip
 from tests.clips import (
     NAN,
     channel_clip,
@@ -22,7 +24,7 @@ from tests.clips import (
     track_clip,
     turns,
 )
-from tests.contract import scalar_raw, union_rows
+from tests.oracle import scalar_raw, union_rows
 
 TIMES = [1.0, 5.0, 12.0, 20.0]
 
@@ -132,6 +134,17 @@ def test_validity() -> None:
 def test_an_unknown_stored_pose_makes_no_valid_rotation() -> None:
     clip = track_clip(QUATERNION, {0: ([1, 2], [1, 1])}, pose=[NAN] * 4)
     assert not rotation_keys(clip, QUATERNION).valid.any()
+
+
+def test_a_lone_euler_channel_is_judged_although_nobody_plays_it() -> None:
+    """Whatever the other two hold, its own turns are the same."""
+    clip = euler_clip([1, 2], [[170, 0, 0], [-175, 0, 0]], components=(0,), pose=[NAN] * 3, users=(), modes=())
+    assert rotation_keys(clip, EULER).valid.all()
+    (finding,) = [f for f in audit_clip(clip) if f.code == "QA201"]
+    assert finding.fix == "safe"
+    repair = repair_clip(clip)
+    assert np.degrees(repair.clip.curves.co[:, 1]) == pytest.approx([170, 185])
+    assert repair.proof.max_key_change_deg < 1e-4
 
 
 @pytest.mark.parametrize("mode", [CONSTANT, LINEAR, BEZIER, SLERP])

@@ -23,7 +23,7 @@ from tests.clips import (
     track_clip,
     turns,
 )
-from tests.contract import path_deg, scalar_raw, scalar_rotation, turn_deg
+from tests.oracle import path_deg, scalar_raw, scalar_rotation, turn_deg
 
 
 def swept(clip: Clip, kind: str = QUATERNION) -> Sweep:

@@ -29,13 +29,32 @@ def flipped(bone: str = "Arm", degrees: Sequence[float] = (0, 20, 40, 60), **opt
 
 def everywhere(clip: Clip, fix: str = SAFE) -> list[Finding]:
     """A finding on every track."""
-    one = np.ones(1, dtype=np.int64)
-    o = Occurrences(np.ones((1, 2)), np.array(["x"]), np.array([NOTE]), np.array([fix]), {"x_deg": np.ones(1)}, one)
-    what = np.array(["it is wrong"])
-    paths, bones = clip.tracks.data_path, clip.tracks.bone
+    o = Occurrences(
+        frames=np.ones((1, 2)),
+        kind=np.array(["x"]),
+        severity=np.array([NOTE]),
+        fix=np.array([fix]),
+        measured={"x_deg": np.ones(1)},
+        rows=np.ones(1, dtype=np.int64),
+    )
     return [
-        Finding("QA999", "a-test", NOTE, clip.action, "", "", bones[t], paths[t], "", fix, o, t)
-        for t in range(len(paths))
+        Finding(
+            code="QA999",
+            rule="a-test",
+            severity=NOTE,
+            action=clip.action,
+            slot="",
+            owner="",
+            bone=clip.tracks.bone[track],
+            data_path=path,
+            message="",
+            fix=fix,
+            occurrences=o,
+            where=str,
+            what=str,
+            subject=track,
+        )
+        for track, path in enumerate(clip.tracks.data_path)
     ]
 
 

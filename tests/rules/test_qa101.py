@@ -14,7 +14,8 @@ from quat_audit.clip import BEZIER, EULER, QUATERNION, Clip
 from quat_audit.repair import repair_clip
 from quat_audit.rules.qa101_non_finite_key import RULE
 from tests.clips import NAN, channel_clip, euler_clip, joined, quaternion_clip, times_of, track_clip, turns, values_of
-from tests.contract import assert_contract, assert_same, found, scalar_slerp, turn_deg
+from tests.contract import assert_contract, assert_same, found
+from tests.oracle import scalar_slerp, turn_deg
 
 INF = math.inf
 TIMES = [1.0, 5.0, 8.0, 20.0]

@@ -15,7 +15,8 @@ from quat_audit.rules import RULES
 from quat_audit.rules.qa102_zero_length_quaternion import RULE
 from quat_audit.rules.qa104_sign_flip import RULE as SIGN_FLIP
 from tests.clips import NAN, euler_clip, joined, quaternion_clip, track_clip, turns, values_of
-from tests.contract import assert_contract, found, scalar_slerp, turn_deg
+from tests.contract import assert_contract, found
+from tests.oracle import scalar_slerp, turn_deg
 
 TIMES = [1.0, 3.0, 11.0, 12.0]
 DEGREES = [10.0, 20.0, 60.0, 70.0]

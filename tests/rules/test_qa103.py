@@ -14,14 +14,8 @@ from quat_audit.repair import repair_clip
 from quat_audit.rules import RULES
 from quat_audit.rules.qa103_non_unit_quaternion import RULE
 from tests.clips import NAN, free_handles, quaternion_clip, random_quaternions, times_of, track_clip, turns, values_of
-from tests.contract import (
-    assert_contract,
-    found,
-    measured,
-    scalar_raw,
-    scalar_rotation,
-    turn_deg,
-)
+from tests.contract import assert_contract, found, measured
+from tests.oracle import scalar_raw, scalar_rotation, turn_deg
 
 TIMES = [1.0, 11.0, 21.0]
 

@@ -37,7 +37,8 @@ from tests.clips import (
     turns,
     values_of,
 )
-from tests.contract import assert_contract, found, measured, path_deg, scalar_raw, scalar_rotation, turn_deg
+from tests.contract import assert_contract, found, measured
+from tests.oracle import path_deg, scalar_raw, scalar_rotation, turn_deg
 
 
 def pair(degrees: float, gap: float = 10.0, sign: float = -1.0, axis: Any = "Z", **options: Any) -> Clip:

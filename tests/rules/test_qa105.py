@@ -16,16 +16,8 @@ from quat_audit.repair import repair_clip
 from quat_audit.rules import RULES
 from quat_audit.rules.qa105_collapsing_interpolation import HARMLESS_HANDLE, LIMITS, RULE
 from tests.clips import free_handles, joined, quaternion_clip, random_quaternions, times_of, turns, values_of
-from tests.contract import (
-    assert_contract,
-    found,
-    measured,
-    path_deg,
-    scalar_raw,
-    scalar_rotation,
-    scalar_slerp,
-    turn_deg,
-)
+from tests.contract import assert_contract, found, measured
+from tests.oracle import path_deg, scalar_raw, scalar_rotation, scalar_slerp, turn_deg
 
 
 def through_zero(gap: float = 10.0, deepest: float = 0.0, **options: Any) -> Clip:

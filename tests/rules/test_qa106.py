@@ -16,7 +16,8 @@ from quat_audit.rules import RULES
 from quat_audit.rules.qa104_sign_flip import RULE as SIGN_FLIP
 from quat_audit.rules.qa106_half_turn_step import RULE
 from tests.clips import about, free_handles, joined, quaternion_clip, random_quaternions, times_of, turns, values_of
-from tests.contract import assert_contract, found, measured, scalar_raw, scalar_rotation, turn_deg
+from tests.contract import assert_contract, found, measured
+from tests.oracle import scalar_raw, scalar_rotation, turn_deg
 
 
 def step(degrees: float, gap: float = 10.0, axis: Any = "Z", **options: Any) -> Clip:

@@ -15,7 +15,8 @@ from quat_audit.finding import Finding
 from quat_audit.repair import repair_clip
 from quat_audit.rules.qa201_euler_wraparound import RULE
 from tests.clips import NAN, euler_clip, free_handles, joined, quaternion_clip, times_of, track_clip, values_of
-from tests.contract import assert_contract, assert_same, path_deg, scalar_raw, scalar_rotation, turn_deg
+from tests.contract import assert_contract, assert_same
+from tests.oracle import path_deg, scalar_raw, scalar_rotation, turn_deg
 
 ORDERS = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
 SAFE_WRAPS = ("visible", "latent")

@@ -14,7 +14,8 @@ from quat_audit.clip import BEZIER, CONSTANT, CUBIC, CYCLE_REPEAT, EULER, LINEAR
 from quat_audit.repair import repair_clip
 from quat_audit.rules.qa203_full_turn import RULE
 from tests.clips import euler_clip, joined, quaternion_clip, times_of, track_clip, turns, values_of
-from tests.contract import assert_contract, path_deg, scalar_raw, scalar_rotation, turn_deg, union_rows
+from tests.contract import assert_contract
+from tests.oracle import path_deg, scalar_raw, scalar_rotation, turn_deg, union_rows
 
 ORDERS = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
 

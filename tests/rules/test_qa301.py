@@ -13,7 +13,8 @@ from quat_audit.clip import AXIS_ANGLE, CONSTANT, EULER, QUATERNION, Clip
 from quat_audit.repair import repair_clip
 from quat_audit.rules.qa301_ignored_rotation_channel import RULE
 from tests.clips import euler_clip, joined, quaternion_clip, random_quaternions, track_clip, turns, values_of
-from tests.contract import assert_contract, scalar_raw, scalar_rotation, turn_deg
+from tests.contract import assert_contract
+from tests.oracle import scalar_raw, scalar_rotation, turn_deg
 
 ORDERS = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
 CONVERT = {"QA301": {"convert_keys": 1.0}}

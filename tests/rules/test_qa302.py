@@ -14,7 +14,8 @@ from quat_audit.clip import BEZIER, CUBIC, CYCLE_REPEAT_OFFSET, EULER, QUATERNIO
 from quat_audit.rotation.curve import evaluate
 from quat_audit.rules.qa302_missing_component import RULE
 from tests.clips import NAN, euler_clip, free_handles, joined, quaternion_clip, track_clip, turns
-from tests.contract import assert_contract, scalar_raw, scalar_rotation, turn_deg
+from tests.contract import assert_contract
+from tests.oracle import scalar_raw, scalar_rotation, turn_deg
 
 HALF = math.sqrt(0.5)
 

@@ -24,7 +24,8 @@ from quat_audit.clip import (
 from quat_audit.repair import repair_clip
 from quat_audit.rules.qa303_misaligned_components import RULE
 from tests.clips import NAN, euler_clip, free_handles, joined, quaternion_clip, track_clip, turns
-from tests.contract import assert_contract, assert_same, scalar_raw, scalar_rotation, turn_deg
+from tests.contract import assert_contract, assert_same
+from tests.oracle import scalar_raw, scalar_rotation, turn_deg
 
 
 def about_x(degrees: float) -> tuple[float, float]:

@@ -13,7 +13,8 @@ from quat_audit.clip import BEZIER, CONSTANT, CUBIC, EULER, QUATERNION, Clip
 from quat_audit.repair import repair_clip
 from quat_audit.rules.qa401_unordered_key_times import RULE
 from tests.clips import NAN, about, channel_clip, joined, quaternion_clip, track_clip, turns
-from tests.contract import assert_contract, assert_same, scalar_raw
+from tests.contract import assert_contract, assert_same
+from tests.oracle import scalar_raw
 
 PATH = 'pose.bones["Arm"].location'
 
