@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from .clip import Clip
-from .finding import SEVERITIES, ClipRow, Finding, Ignored, Text
+from .clip import Clip, kind_played
+from .finding import NOTE, SEVERITIES, ClipRow, Finding, Ignored, Text
 from .rules import RULES, Limits, Rule
 
 Overrides = Mapping[str, Limits]
@@ -126,10 +126,25 @@ def _capped(finding: Finding, cap: str) -> Finding:
 
 def find(rule: Rule, clip: Clip, limits: Overrides | None) -> list[Finding]:
     """One rule's findings, without those on tracks that it cannot judge (see `not_evaluated`)."""
-    found = rule.find(clip, rule_limits(rule, limits))
-    if rule.keys_only or not any(clip.curves.unevaluable):
+    with np.errstate(all="ignore"):  # NaN and infinity are what is looked for, not an accident
+        found = rule.find(clip, rule_limits(rule, limits))
+    if rule.keys_only:
         return found
-    return [finding for finding in found if not _why_unjudged(clip, finding.subject)]
+    if any(clip.curves.unevaluable):
+        found = [finding for finding in found if not _why_unjudged(clip, finding.subject)]
+    return [_as_notes(finding) if _unplayed(clip, finding.subject) else finding for finding in found]
+
+
+def _unplayed(clip: Clip, track: int) -> bool:
+    """Nobody's rotation mode plays the track (QA301 says so): what is wrong with its motion does not show."""
+    modes = clip.tracks.modes[track]
+    kind = clip.tracks.kind[track]
+    return bool(clip.users and modes) and all(kind_played(mode) != kind for mode in modes)
+
+
+def _as_notes(finding: Finding) -> Finding:
+    occurrences = replace(finding.occurrences, severity=np.full(len(finding.occurrences), NOTE))
+    return replace(finding, severity=NOTE, occurrences=occurrences)
 
 
 def rule_limits(rule: Rule, overrides: Overrides | None) -> Limits:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 import logging
+import math
 import os
 import sys
 import time
@@ -98,6 +99,13 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
         "--select", default="", metavar="CODES", help="only these rules: codes, names, prefixes; by comma"
     )
     parser.add_argument("--ignore", default="", metavar="CODES", help="not these rules")
+    parser.add_argument(
+        "--limit",
+        action="append",
+        default=[],
+        metavar="CODE.NAME=VALUE",
+        help="another limit for a rule, e.g. QA104.visible_deg=2; `rules CODE` lists them (repeatable)",
+    )
     parser.add_argument(
         "--fail-on",
         choices=(*reversed(SEVERITIES), NEVER),
@@ -225,7 +233,31 @@ def _settings(options: argparse.Namespace) -> api.Settings:
     rules = tuple(rule for rule in rules if rule not in ignored)
     if not rules:
         raise InputError("--select and --ignore leave no rule to apply")
-    return replace(settings, rules=rules, via=options.via)
+    limits = {code: dict(named) for code, named in (settings.limits or {}).items()}
+    for code, named in _limits(options.limit).items():
+        limits.setdefault(code, {}).update(named)
+    return replace(settings, rules=rules, limits=limits, via=options.via)
+
+
+def _limits(words: Sequence[str]) -> dict[str, dict[str, float]]:
+    """Limits given as CODE.NAME=VALUE; InputError for what no rule has."""
+    by_code = {rule.code: rule for rule in RULES}
+    given: dict[str, dict[str, float]] = {}
+    for word in words:
+        place, _, value = word.partition("=")
+        code, _, name = place.strip().partition(".")
+        rule = by_code.get(code.upper())
+        if rule is None or name not in rule.limits:
+            known = ", ".join(f"{code.upper()}.{n}" for n in rule.limits) if rule else "QA104.visible_deg, …"
+            raise InputError(f"--limit {word}: no such limit; write CODE.NAME=VALUE with one of: {known or 'none'}")
+        try:
+            number = float(value)
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number):
+            raise InputError(f"--limit {word}: {value!r} is not a number")
+        given.setdefault(rule.code, {})[name] = number
+    return given
 
 
 def _select(words: str, option: str) -> tuple[Rule, ...]:
@@ -260,13 +292,21 @@ def _rules(options: argparse.Namespace) -> int:
         ]
         text = json.dumps({"rules": rows}, indent=1, allow_nan=False) + "\n"
     elif options.codes:
-        text = "\n\n".join(f"{rule.code} {rule.name}\n\n{rule.doc.strip()}" for rule in rules) + "\n"
+        text = "\n\n".join(_explained(rule) for rule in rules) + "\n"
     else:
         width = max(len(rule.name) for rule in rules)
         lines = [f"{r.code}  {r.name:<{width}}  {'fix' if r.fix else '   '}  {r.summary}" for r in rules]
         text = "\n".join(lines) + "\n\n`rules CODE` explains one: what it finds, why it matters, how it is repaired.\n"
     _emit(options, lambda colour: text)
     return OK
+
+
+def _explained(rule: Rule) -> str:
+    """A rule's documentation, with its limits as they are set."""
+    lines = [f"{rule.code} {rule.name}", "", rule.doc.strip()]
+    if rule.limits:
+        lines += ["", "## Limits", *(f"{rule.code}.{name} = {value:g}" for name, value in rule.limits.items())]
+    return "\n".join(lines)
 
 
 class _Progress:

@@ -140,6 +140,11 @@ class Tracks:
         return len(self.data_path)
 
 
+def kind_played(mode: str) -> str:
+    """The kind of channel that a rotation mode plays."""
+    return EULER if mode in EULER_ORDERS else mode
+
+
 @dataclass(frozen=True, eq=False)
 class Clip:
     """One action slot, or one animation of a file.

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from .clip import BEZIER, CONSTANT, LINEAR, Bools, Clip, Curves, Floats, Ints, with_curves
 from .keys import SAME_TIME_FRAMES
 from .rotation.curve import evaluate, split_bezier
+from .rotation.easing import DEFAULT_PARAMETERS
 
 
 def scale_keys(clip: Clip, key: Ints, factor: Floats) -> Clip:
@@ -154,7 +155,7 @@ def add_curves(
     new = np.arange(len(old.co), len(points))
 
     def longer(values: npt.NDArray[Any] | None, tail: npt.NDArray[Any]) -> npt.NDArray[Any] | None:
-        return None if values is None else np.concatenate([values, tail])
+        return None if values is None else np.concatenate([values, tail.astype(values.dtype)])
 
     grown = Curves(
         data_path=(*old.data_path, *data_path),
@@ -165,7 +166,7 @@ def add_curves(
         handle_right=np.concatenate([old.handle_right, points[new]]),
         interpolation=np.concatenate([old.interpolation, *interpolation]).astype(np.uint8),
         easing=longer(old.easing, np.zeros(total, np.uint8)),
-        easing_parameters=longer(old.easing_parameters, np.zeros((total, 3))),
+        easing_parameters=longer(old.easing_parameters, np.tile(DEFAULT_PARAMETERS, (total, 1))),
         linear_extrapolation=np.concatenate([old.linear_extrapolation, old.linear_extrapolation[like]]),
         cycles=(*old.cycles, *(old.cycles[c] for c in like)),
         unevaluable=(*old.unevaluable, *(old.unevaluable[c] for c in like)),
@@ -185,7 +186,8 @@ def insert_keys(clip: Clip, curve: Ints, time: Floats) -> Clip:
     Bézier segments are split exactly (De Casteljau), so that the curve keeps its shape; LINEAR and CONSTANT
     segments are exact by nature; outside the keyed range the value that Blender extrapolates is keyed.
     A pair within 0.01 frame of an existing key is left out. Segments with an easing equation cannot be
-    split; ask `can_insert` first.
+    split; ask `can_insert` first. One thing does change: beyond a last key that is LINEAR, linear extrapolation
+    follows the chord of the last two keys, which are others once a last segment that is not LINEAR is divided.
     """
     pending = np.lexsort((time, curve))
     curve, time = np.asarray(curve)[pending], np.asarray(time, dtype=np.float64)[pending]
@@ -289,7 +291,9 @@ def _insert_pass(curves: Curves, curve: Ints, segment: Ints, time: Floats) -> Cu
         interpolation=merged(interpolation, played),
         easing=None if curves.easing is None else merged(curves.easing, np.zeros(count)),
         easing_parameters=(
-            None if curves.easing_parameters is None else merged(curves.easing_parameters, np.zeros((count, 3)))
+            None
+            if curves.easing_parameters is None
+            else merged(curves.easing_parameters, np.tile(DEFAULT_PARAMETERS, (count, 1)))
         ),
         origin=merged(curves.origin, np.full(count, -1)),
         marked=merged(curves.marked, np.ones(count, bool)),

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from .audit import Caps, Overrides, audit_and_split, clip_row, not_evaluated
-from .clip import Clip
+from .clip import Clip, with_curves
 from .errors import InputError
 from .finding import Applied, FileReport, Proof, Repair, merge_proofs
 from .proof import prove
@@ -183,7 +183,7 @@ def _prove_all(before: Sequence[Clip], repairs: Sequence[Repair], after: Sequenc
     if names[0] != names[1]:
         lost = sorted({c.action for c in before} - {c.action for c in after}) or ["another order"]
         raise InputError(f"refused: the written file does not hold the same actions ({', '.join(lost)})")
-    proofs = [prove(old, new) for old, new in zip(before, after, strict=True)]
+    proofs = [prove(old, _with_origins(new, r.clip)) for old, r, new in zip(before, repairs, after, strict=True)]
     # A file does not say which keys are new: that the repair knows, unless the writer refused to change keys.
     kept = [len(r.clip.curves.co) == len(new.curves.co) for r, new in zip(repairs, after, strict=True)]
     return replace(
@@ -191,6 +191,23 @@ def _prove_all(before: Sequence[Clip], repairs: Sequence[Repair], after: Sequenc
         keys_added=sum(r.proof.keys_added for r, whole in zip(repairs, kept, strict=True) if whole),
         keys_removed=sum(r.proof.keys_removed for r, whole in zip(repairs, kept, strict=True) if whole),
     )
+
+
+def _with_origins(read: Clip, edited: Clip) -> Clip:
+    """What was read again, knowing which key each of its keys was: a file does not say, the repair does.
+
+    Where a writer refused the repair of a track the keys are those of the old file, and their own origins.
+    """
+    a, b = read.curves, edited.curves
+    if not len(b):
+        return read
+    named = {(b.data_path[c], int(b.component[c])): c for c in range(len(b))}
+    source, origin = a.source.copy(), a.origin.copy()
+    for curve, path in enumerate(a.data_path):
+        other = named.get((path, int(a.component[curve])))
+        if other is not None and a.counts[curve] == b.counts[other]:
+            source[curve], origin[a.rows(curve)] = b.source[other], b.origin[b.rows(other)]
+    return with_curves(read, replace(a, source=source, origin=origin))
 
 
 def _copy_audit(report: FileReport) -> FileReport:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .clip import COMPONENTS, CONSTANT, QUATERNION, SLERP, Bools, Clip, Floats, Ints
+from .clip import COMPONENTS, CONSTANT, EULER, QUATERNION, SLERP, Bools, Clip, Floats, Ints
 from .rotation.curve import evaluate
 
 # Keys of one track this close together are one row. Blender's own tolerance for "the same frame" when it
@@ -92,6 +92,16 @@ def rotation_steps(clip: Clip, kind: str) -> Steps:
     return steps
 
 
+def assumed_pose(clip: Clip) -> Floats:
+    """(T, 4) the stored pose values, with 0 for an Euler channel of which nobody tells (an action without users).
+
+    The turn that the channels there make about one axis is the same whatever constant the others hold, and whole
+    turns of it can be taken away whatever they hold. Unknown quaternion components stay NaN: no rotation.
+    """
+    unknown = np.array([kind == EULER for kind in clip.tracks.kind], dtype=bool)[:, None] & np.isnan(clip.tracks.pose)
+    return np.where(unknown, 0.0, clip.tracks.pose)
+
+
 def _rotation_keys(clip: Clip, kind: str) -> Keys:
     n = COMPONENTS[kind]
     tracks = np.flatnonzero(np.array([k == kind for k in clip.tracks.kind], dtype=bool))
@@ -124,7 +134,7 @@ def _rotation_keys(clip: Clip, kind: str) -> Keys:
     member = np.flatnonzero(together)[member]
     if not together.all():
         loose = np.flatnonzero(~together)
-        more = _union_rows(clip, curves[loose], clip.tracks.pose[tracks[loose], :n])
+        more = _union_rows(clip, curves[loose], assumed_pose(clip)[tracks[loose], :n])
         member = np.concatenate([member, loose[more[0]]])
         order = np.argsort(member, kind="stable")
         member = member[order]
@@ -148,7 +158,7 @@ def _key_rows(clip: Clip, curves: Ints, counts: Ints) -> tuple[Ints, Ints]:
 
 
 def _times_differ(time: Floats, rows: Ints, counts: Ints) -> Bools:
-    """(M,) bool: some key of the track has components at different times. A NaN time says nothing."""
+    """(M,) bool: some key of the track has components at different times. NaN and infinity say nothing."""
     filled = counts > 0
     result = np.zeros(len(counts), dtype=bool)
     if filled.any():
@@ -156,7 +166,8 @@ def _times_differ(time: Floats, rows: Ints, counts: Ints) -> Bools:
         off = np.zeros(len(rows), dtype=bool)
         with np.errstate(invalid="ignore"):
             for component in range(1, rows.shape[1]):
-                off |= np.abs(time.take(rows[:, component]) - first) > SAME_TIME_FRAMES
+                gap = np.abs(time.take(rows[:, component]) - first)
+                off |= (gap > SAME_TIME_FRAMES) & (gap < np.inf)
         starts = (np.cumsum(counts) - counts)[filled]
         result[filled] = np.logical_or.reduceat(off, starts)
     return result

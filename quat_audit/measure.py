@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .clip import EULER, LINEAR, QUATERNION, Clip, Floats, Ints
-from .keys import Keys, Steps
+from .keys import Keys, Steps, assumed_pose
 from .rotation import euler, quaternion
 from .rotation.curve import evaluate
 from .rotation.interpolation import slerp
@@ -56,11 +56,13 @@ def to_rotation(clip: Clip, keys: Keys, value: Floats, rows: Ints) -> Floats:
         return quaternion.normalize_or_nan(value)
     which, orders = step_orders(clip, keys, rows)
     if len(orders) == 1:
-        return euler.to_quaternion(value, orders[0])
+        with np.errstate(invalid="ignore"):
+            return euler.to_quaternion(value, orders[0])
     result = np.empty((*value.shape[:-1], 4))
     for number in np.unique(which):  # at most six
         mask = which == number
-        result[mask] = euler.to_quaternion(value[mask], orders[number])
+        with np.errstate(invalid="ignore"):
+            result[mask] = euler.to_quaternion(value[mask], orders[number])
     return result
 
 
@@ -80,7 +82,7 @@ def played_values(clip: Clip, keys: Keys, steps: Steps, which: Ints, fractions: 
         return value
     absent = curves < 0
     at, part = np.nonzero(absent)
-    value[at, :, part] = clip.tracks.pose[tracks[at], part, None]
+    value[at, :, part] = assumed_pose(clip)[tracks[at], part, None]
     at, part = np.nonzero(~absent & ~straight)
     time = keys.time[first[at], None] + fractions * (keys.time[second[at]] - keys.time[first[at]])[:, None]
     value[at, :, part] = evaluate(clip.curves, np.repeat(curves[at, part], len(fractions)), time.ravel()).reshape(
@@ -105,7 +107,15 @@ def played_path(clip: Clip, keys: Keys, steps: Steps, which: Ints, samples: int 
 
 
 def path_length(path: Floats) -> Floats:
-    """Rotation travelled along unit quaternions (…, S, 4), radians (…). Zero-length samples are left out."""
+    """Rotation travelled along unit quaternions (…, S, 4), radians (…).
+
+    A sample of zero length (NaN here) is left out: q and −q cancel exactly half-way, and what is travelled across
+    that moment is measured between the samples beside it.
+    """
+    bad = np.isnan(path[..., 0])
+    if bad.any():
+        last = np.maximum.accumulate(np.where(bad, -1, np.arange(path.shape[-2])), axis=-1)
+        path = np.take_along_axis(path, np.maximum(last, 0)[..., None], axis=-2)
     arcs = quaternion.arc_angle(path[..., :-1, :], path[..., 1:, :])
     return np.asarray(np.nansum(arcs, axis=-1))
 

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .clip import CYCLE_REPEAT_OFFSET, EULER, QUATERNION, Bools, Clip, Curves, Floats, Ints
+from .clip import CYCLE_REPEAT_OFFSET, ELASTIC, EULER, QUATERNION, Bools, Clip, Curves, Floats, Ints
 from .finding import Proof
-from .keys import Keys, Steps, rotation_keys, rotation_steps
+from .keys import Keys, Steps, assumed_pose, rotation_keys, rotation_steps
 from .measure import path_length, played_path, sample_blocks, to_rotation
 from .rotation.curve import evaluate
+from .rotation.interpolation import slerp
 from .rotation.quaternion import angle_between
 
 # An edit leaves a rotation as it was within this, or within what float32 costs where that is more.
@@ -23,6 +24,8 @@ KEY_TOLERANCE_DEG = 1e-4
 # A path is not longer when it is not longer by more than sampling and rounding can be off.
 LENGTH_TOLERANCE_DEG = 1e-2
 SAMPLES = 8
+# Paths that do not get shorter by at least this share are measured again with this many times the samples.
+CLOSE, FINE = 0.5, 8
 SAMPLE_STEP_RAD = np.radians(45.0)
 
 
@@ -66,7 +69,8 @@ def compare(before: Clip, after: Clip) -> Changes:
     """
     known = after.cache.get("changes")
     if known is None or known[0] is not before:
-        after.cache["changes"] = known = (before, _compare(before, after))
+        with np.errstate(all="ignore"):  # NaN and infinity in what was repaired compare as they should
+            after.cache["changes"] = known = (before, _compare(before, after))
     changes: Changes = known[1]
     return changes
 
@@ -157,29 +161,43 @@ def _compare_kind(before: Clip, after: Clip, kind: str, tracks: Ints, partner: I
     if same_rows:
         b = to_rotation(after, after_keys, after_keys.value[rows], rows)
     else:
-        b = _rotations_at(after, kind, partner[members], keys.time[rows])
+        kept = _kept_rotations(before, after, keys, partner)
+        b = kept[rows]
     np.maximum.at(changes.key_deg, members, _angle_deg(a, b))
     changes.tolerance_deg[tracks] = _storage_cost_deg(keys, after_keys, tracks, partner)
     after_steps = _steps_of(after, kind, steps)
-    for block, samples in sample_blocks(keys, steps, which, SAMPLES, SAMPLE_STEP_RAD):
-        part = which[block]
+
+    def paths(part: Ints, samples: int) -> tuple[Floats, Floats]:
+        """(P, samples + 1, 4) what the steps `part` played and what they play now."""
         now = played_path(before, keys, steps, part, samples)
         if same_rows:
-            then = played_path(after, after_keys, after_steps, part, samples)
-        else:
-            fractions = np.linspace(0.0, 1.0, samples + 1)
-            time = keys.time[steps.first[part], None] + fractions * steps.gap_frames[part, None]
-            owner = np.repeat(partner[keys.track_of(steps.first[part])], samples + 1)
-            then = _rotations_at(after, kind, owner, time.ravel()).reshape(len(part), samples + 1, 4)
-        at = keys.track_of(steps.first[part])
-        np.maximum.at(changes.between_deg, at, _angle_deg(now, then).max(axis=1))
-        # Where nothing could be played before (NaN, or a key between that is no rotation), there is no length
-        # to compare with.
-        broken = np.isnan(now).any(axis=(1, 2)) | (steps.second[part] - steps.first[part] > 1)
-        swept = np.degrees(np.stack([path_length(now), path_length(then)], axis=1))
-        longer = swept[:, 1] - swept[:, 0]
-        np.maximum.at(changes.longer_deg, at, np.where(broken, 0.0, longer))
-        _note_worst(changes, at, np.where(broken[:, None], 0.0, swept))
+            return now, played_path(after, after_keys, after_steps, part, samples)
+        fractions = np.linspace(0.0, 1.0, samples + 1)
+        time = keys.time[steps.first[part], None] + fractions * steps.gap_frames[part, None]
+        owner = np.repeat(partner[keys.track_of(steps.first[part])], samples + 1)
+        then = _rotations_at(after, kind, owner, time.ravel()).reshape(len(part), samples + 1, 4)
+        then[:, 0], then[:, -1] = kept[steps.first[part]], kept[steps.second[part]]
+        spherical = steps.slerp[part]
+        then[spherical] = slerp(then[spherical][:, :1], then[spherical][:, -1:], fractions)
+        return now, then
+
+    # Where nothing could be played before (a key between is no rotation), there is no length to compare with.
+    comparable = steps.second - steps.first == 1
+    for count in (SAMPLES, FINE * SAMPLES):
+        close = np.zeros(len(which), dtype=bool)
+        for block, samples in sample_blocks(keys, steps, which, count, SAMPLE_STEP_RAD * SAMPLES / count):
+            part = which[block]
+            now, then = paths(part, samples)
+            at = keys.track_of(steps.first[part])
+            np.maximum.at(changes.between_deg, at, _angle_deg(now, then).max(axis=1))
+            length, new_length = np.degrees(path_length(now)), np.degrees(path_length(then))
+            longer = np.where(comparable[part] & ~np.isnan(now).any(axis=(1, 2)), new_length - length, -np.inf)
+            close[block] = (longer > -CLOSE * length) & (new_length > LENGTH_TOLERANCE_DEG)
+            sure = longer if count > SAMPLES else np.where(close[block], 0.0, longer)
+            np.maximum.at(changes.longer_deg, at, sure)
+            swept = np.stack([length, new_length], axis=1)
+            _note_worst(changes, at, np.where(np.isfinite(longer)[:, None], swept, 0.0))
+        which = which[close]
     _compare_cycles(before, after, keys, np.flatnonzero(mine & keys.valid), partner, changes)
 
 
@@ -206,7 +224,9 @@ def _storage_cost_deg(keys: Keys, after_keys: Keys, tracks: Ints, partner: Ints)
         size = np.zeros(len(k.tracks))
         filled = np.flatnonzero(np.diff(k.offsets))
         for column in range(k.value.shape[1] if len(filled) else 0):
-            size[filled] = np.fmax(size[filled], np.fmax.reduceat(np.abs(k.value[:, column]), k.offsets[filled]))
+            absolute = np.abs(k.value[:, column])
+            absolute[np.isinf(absolute)] = 0.0
+            size[filled] = np.fmax(size[filled], np.fmax.reduceat(absolute, k.offsets[filled]))
         return np.asarray(size[np.searchsorted(k.tracks, of)])
 
     size = np.maximum(largest(keys, tracks), largest(after_keys, partner[tracks]))
@@ -266,6 +286,8 @@ def _ends_changed_together(before: Clip, after: Clip, keys: Keys, steps: Steps, 
         return np.zeros(len(which), dtype=bool)
     first, second = keys.key[steps.first[which]], keys.key[steps.second[which]]
     together = np.all((first >= 0) & (second >= 0), axis=1)
+    # Blender's elastic ease is no odd function of the change: a negated segment plays another curve.
+    together &= ~np.any(before.curves.interpolation[first] == ELASTIC, axis=1)
     old, new = (
         [getattr(c, name)[:, 1].astype(np.float64) for name in ("co", "handle_left", "handle_right")]
         for c in (before.curves, after.curves)
@@ -301,12 +323,48 @@ def _everywhere(flag: Bools, first: Ints, second: Ints) -> Bools:
     return result
 
 
+def _kept_rotations(before: Clip, after: Clip, keys: Keys, partner: Ints) -> Floats:
+    """(N, 4) rotations that the rows of `keys` (of `before`) have in `after`.
+
+    Taken from the same keys where they are still there (two keys can stand at one time), else what is played then.
+    """
+    now = _same_keys(before.curves, after.curves)
+    key = np.where(keys.key >= 0, now[keys.key], -1)
+    rows = np.flatnonzero(partner[keys.track_of(np.arange(len(keys.time)))] >= 0)
+    tracks = partner[keys.track_of(rows)]
+    value = np.full(keys.value.shape, np.nan)
+    whole = np.all(key >= 0, axis=1)
+    value[whole] = after.curves.co[key[whole], 1]
+    result = to_rotation(before, keys, value, np.arange(len(keys.time)))
+    loose = ~whole[rows]
+    result[rows[loose]] = _rotations_at(after, keys.kind, tracks[loose], keys.time[rows[loose]])
+    return result
+
+
+def _same_keys(a: Curves, b: Curves) -> Ints:
+    """(K,) the key row of `b` that each key of `a` was, -1 where it is gone or a repair made it."""
+    size = 1 + max(int(a.origin.max(initial=0)), int(b.origin.max(initial=0)))
+
+    def names(c: Curves) -> Ints:
+        source = c.source[c.curve_of_key()]
+        return np.where((source >= 0) & (c.origin >= 0), source * size + c.origin, -1)
+
+    wanted, there = names(a), names(b)
+    order = np.argsort(there, kind="stable")
+    at = (
+        order[np.minimum(np.searchsorted(there, wanted, sorter=order), max(len(order) - 1, 0))]
+        if len(order)
+        else wanted
+    )
+    return np.where((wanted >= 0) & (there[at] == wanted), at, -1) if len(order) else np.full(len(wanted), -1)
+
+
 def _rotations_at(clip: Clip, kind: str, tracks: Ints, time: Floats) -> Floats:
     """Unit quaternions (P, 4) that the curves of `tracks` (P,) give at times (P,), component by component."""
     keys = rotation_keys(clip, kind)
     n = keys.value.shape[1]
     curves = clip.tracks.curves[tracks, :n]
-    value = clip.tracks.pose[tracks, :n].copy()
+    value = assumed_pose(clip)[tracks, :n]
     at, part = np.nonzero(curves >= 0)
     value[at, part] = evaluate(clip.curves, curves[at, part], time[at])
     row = np.full(len(clip.tracks), 0, dtype=np.int64)

@@ -63,11 +63,13 @@ def _apply(rule: Rule, clip: Clip, limits: Overrides | None, unsafe: bool, refus
         else:
             findings.append(finding)
     while findings:
-        edited = rule.fix(clip, findings, own, unsafe)
+        with np.errstate(all="ignore"):
+            edited = rule.fix(clip, findings, own, unsafe)
         if edited is clip:
             # Found, called repairable, and nothing done: say so instead of being silent.
             for finding in findings:
-                refused.setdefault((rule.code, finding.data_path), Text("its components are not keyed together"))
+                why = Text("its keys do not allow this repair: see the known limits of {code}", {"code": rule.code})
+                refused.setdefault((rule.code, finding.data_path), why)
             return clip
         if unsafe:
             return edited

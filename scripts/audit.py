@@ -19,6 +19,7 @@ from pathlib import Path
 import environment
 
 EXAMPLES = environment.ROOT / "examples"
+MADE_BY = "made-by.txt"
 VERBS = ("audit", "fix", "rules")
 
 
@@ -28,14 +29,15 @@ def main(arguments: list[str]) -> int:
         print(__doc__, file=sys.stderr)
         return 2
     try:
-        python = environment.ensure(environment.fitting_wheel())
+        wheel = environment.fitting_wheel()
+        python = environment.ensure(wheel)
     except environment.SetupError as error:
         print("scripts/audit.py: " + str(error), file=sys.stderr)
         return 2
     variables = environment.clean_environment()
     # The checkout need not be the working folder: paths are the person's own.
     variables["PYTHONPATH"] = str(environment.ROOT)
-    if any(_is_examples(argument) for argument in arguments) and not EXAMPLES.exists():
+    if any(_is_examples(argument) for argument in arguments) and not _examples_fit(wheel):
         print(f"Making {EXAMPLES} …", file=sys.stderr, flush=True)
         # Made under another name, so that an interrupted run leaves no half of them.
         unfinished = EXAMPLES.with_name("examples.unfinished")
@@ -45,10 +47,19 @@ def main(arguments: list[str]) -> int:
         if made.returncode:
             print(f"scripts/audit.py: making the examples failed (exit code {made.returncode})", file=sys.stderr)
             return 2
-        unfinished.rename(EXAMPLES)
+        (unfinished / MADE_BY).write_text(wheel.bpy, encoding="utf-8")
+        # Over what is there: a person's own files beside the examples stay.
+        shutil.copytree(str(unfinished), str(EXAMPLES), dirs_exist_ok=True)
+        shutil.rmtree(str(unfinished), ignore_errors=True)
     verb = [] if arguments[0] in VERBS or arguments[0].startswith("-") else ["audit"]
     command = [str(python), "-m", "quat_audit", *verb, *(_examples_path(a) for a in arguments)]
     return subprocess.run(command, env=variables, check=False).returncode
+
+
+def _examples_fit(wheel: environment.Wheel) -> bool:
+    """Whether the examples are there, and not made by another Blender (an older one cannot open a newer one's)."""
+    stamp = EXAMPLES / MADE_BY
+    return EXAMPLES.exists() and (not stamp.exists() or stamp.read_text(encoding="utf-8") == wheel.bpy)
 
 
 def _is_examples(argument: str) -> bool:

@@ -62,15 +62,18 @@ def thirds(times: Any, values: Any) -> tuple[np.ndarray, np.ndarray]:
     return left, right
 
 
-def free_handles(rng: np.random.Generator, times: Any, values: Any, spread: float = 1.0) -> Any:
-    """Random handles (N, n, 2) left and right: any value within `spread` of the key, any length, also overlapping."""
+def free_handles(rng: np.random.Generator, times: Any, values: Any, spread: float = 1.0, reach: float = 1.3) -> Any:
+    """Random handles (N, n, 2) left and right: any value within `spread` of the key, up to `reach` × the gap long.
+
+    Above ½ they may cross, above 1 they are longer than Blender plays them.
+    """
     times, values = np.asarray(times, float), np.asarray(values, float)
     gap = np.diff(times, prepend=times[:1] - 1.0) if len(times) else times
     next_gap = np.diff(times, append=times[-1:] + 1.0) if len(times) else times
     left, right = np.empty((*values.shape, 2)), np.empty((*values.shape, 2))
     for handle, span, sign in ((left, gap, -1.0), (right, next_gap, 1.0)):
-        reach = np.abs(np.nan_to_num(span))[:, None]
-        handle[..., 0] = times[:, None] + sign * reach * rng.uniform(0.0, 1.3, values.shape)
+        longest = np.abs(np.nan_to_num(span))[:, None]
+        handle[..., 0] = times[:, None] + sign * longest * rng.uniform(0.0, reach, values.shape)
         handle[..., 1] = values + rng.uniform(-spread, spread, values.shape)
     return left, right
 

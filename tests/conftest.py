@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 import pytest
 
+_STATUS = pytest.StashKey[int]()
 _CASES = Path(__file__).resolve().parents[1] / "../shared/cases"
 
 
@@ -16,3 +19,16 @@ def cases() -> Path:
     if not _CASES.is_dir():
         pytest.skip("not available: shared/cases")
     return _CASES.resolve()
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    session.config.stash[_STATUS] = int(exitstatus)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Leave without Blender's own shutdown: as a module some versions hang or crash in it, after all is done."""
+    if "bpy" in sys.modules and _STATUS in config.stash:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(config.stash[_STATUS])

@@ -1,15 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The fix contract as one predicate (RULES.md, DESIGN.md "Fix contract"), with an oracle of its own.
-
-The oracle is scalar Python: it reads the curves key by key, evaluates them by bisection, turns quaternions and
-Euler angles into rotations with its own formulas and compares those with atan2. From the package it takes only
-what names things (the records of clip.py) and, for easing equations, their values (tested against Blender).
-"""
+"""The fix contract as one predicate (RULES.md, DESIGN.md "Fix contract"), judged by the scalar oracle (oracle.py)."""
 
 from __future__ import annotations
 
 import math
-from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -17,16 +11,14 @@ from typing import Any
 import numpy as np
 
 from quat_audit.audit import Overrides, find
-from quat_audit.clip import BEZIER, COMPONENTS, CONSTANT, EULER, LINEAR, QUATERNION, SLERP, Clip
+from quat_audit.clip import EULER, QUATERNION, Clip
 from quat_audit.finding import NONE, SAFE, Repair
 from quat_audit.repair import repair_clip
-from quat_audit.rotation.curve import evaluate
 from quat_audit.rules import Rule
+from tests.oracle import KEY_DEG, key_tolerance_deg, path_deg, scalar_row, turn_deg, union_rows
 
-KEY_DEG = 1e-4
 # Sampling a path at PATH_SAMPLES places is this far off, and rounding to float32 adds its noise, in degrees.
 PATH_DEG = 0.05
-PATH_SAMPLES = 24
 
 KEY_ARRAYS = ("co", "handle_left", "handle_right", "interpolation", "easing", "easing_parameters")
 CURVE_ARRAYS = (
@@ -44,8 +36,6 @@ CURVE_ARRAYS = (
     "marked",
 )
 TRACK_FIELDS = ("data_path", "bone", "kind", "order", "modes", "curves", "pose", "delta")
-
-Vector = list[float]
 
 
 # ---- comparison bit for bit -------------------------------------------------------------------------------
@@ -70,183 +60,6 @@ def assert_same(before: Clip, after: Clip) -> None:
     """Bit for bit."""
     a, b = snapshot(before), snapshot(after)
     assert [name for name in a if a[name] != b[name]] == []
-
-
-# ---- the scalar oracle ------------------------------------------------------------------------------------
-
-
-def scalar_value(clip: Clip, curve: int, time: float) -> float:
-    """Value of one curve at one time, without Cycles: between keys, at them, and beyond them."""
-    curves = clip.curves
-    rows = curves.rows(curve)
-    keys = [(float(x), float(y)) for x, y in curves.co[rows]]
-    if not keys:
-        return math.nan
-    start = rows.start
-    if time <= keys[0][0] or time >= keys[-1][0]:
-        return _beyond(clip, curve, keys, time)
-    at = bisect_right([k[0] for k in keys], time) - 1
-    (x0, y0), (x1, y1) = keys[at], keys[at + 1]
-    if time == x0:
-        return y0
-    mode = int(curves.interpolation[start + at])
-    part = (time - x0) / (x1 - x0)
-    if mode == CONSTANT:
-        return y0
-    if mode in (LINEAR, SLERP):
-        return y0 + (y1 - y0) * part
-    if mode != BEZIER:
-        return float(evaluate(curves, np.array([curve]), np.array([time]))[0])
-    right = _clamped((x0, y0), tuple(float(v) for v in curves.handle_right[start + at]), x1 - x0)
-    left = _clamped((x1, y1), tuple(float(v) for v in curves.handle_left[start + at + 1]), x1 - x0)
-    if any(not math.isfinite(v) for v in (y0, y1, *right, *left)):
-        return math.nan
-    low, high = 0.0, 1.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        if _bernstein(x0, right[0], left[0], x1, middle) < time:
-            low = middle
-        else:
-            high = middle
-    return _bernstein(y0, right[1], left[1], y1, (low + high) / 2)
-
-
-def _beyond(clip: Clip, curve: int, keys: list[tuple[float, float]], time: float) -> float:
-    first = time <= keys[0][0]
-    x, y = keys[0] if first else keys[-1]
-    row = clip.curves.rows(curve).start + (0 if first else len(keys) - 1)
-    mode = int(clip.curves.interpolation[row])
-    if time == x or not clip.curves.linear_extrapolation[curve] or mode == CONSTANT:
-        return y
-    if mode in (LINEAR, SLERP):
-        x1, y1 = keys[min(1, len(keys) - 1)] if first else keys[max(len(keys) - 2, 0)]
-    else:
-        handle = clip.curves.handle_left if first else clip.curves.handle_right
-        x1, y1 = (float(v) for v in handle[row])
-    return y if x1 == x else y + (y1 - y) / (x1 - x) * (time - x)
-
-
-def _clamped(key: tuple[float, float], handle: tuple[float, ...], span: float) -> tuple[float, float]:
-    length = abs(handle[0] - key[0])
-    factor = span / length if length > span else 1.0
-    return key[0] + factor * (handle[0] - key[0]), key[1] + factor * (handle[1] - key[1])
-
-
-def _bernstein(p0: float, p1: float, p2: float, p3: float, u: float) -> float:
-    v = 1 - u
-    return v * v * v * p0 + 3 * v * v * u * p1 + 3 * v * u * u * p2 + u * u * u * p3
-
-
-def scalar_raw(clip: Clip, track: int, time: float) -> Vector:
-    """All components of a track at one time; an absent curve plays the stored pose."""
-    n = COMPONENTS[clip.tracks.kind[track]]
-    curves = clip.tracks.curves[track, :n]
-    return [
-        scalar_value(clip, int(c), time) if c >= 0 else float(clip.tracks.pose[track, i]) for i, c in enumerate(curves)
-    ]
-
-
-def scalar_rotation(clip: Clip, track: int, raw: Vector) -> Vector | None:
-    """Unit quaternion of raw values; None where they are no rotation."""
-    if any(not math.isfinite(v) for v in raw):
-        return None
-    if clip.tracks.kind[track] == QUATERNION:
-        size = math.sqrt(sum(v * v for v in raw))
-        return [v / size for v in raw] if size >= 1e-6 else None
-    result = [1.0, 0.0, 0.0, 0.0]
-    for axis in clip.tracks.order[track]:  # applied in this sequence: each from the left
-        half = raw["XYZ".index(axis)] / 2
-        turn = [math.cos(half), 0.0, 0.0, 0.0]
-        turn[1 + "XYZ".index(axis)] = math.sin(half)
-        result = product(turn, result)
-    return result
-
-
-def product(a: Sequence[float], b: Sequence[float]) -> Vector:
-    return [
-        a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3],
-        a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],
-        a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1],
-        a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0],
-    ]
-
-
-def turn_deg(a: Sequence[float], b: Sequence[float], *, whole: bool = False) -> float:
-    """Degrees from one rotation to another, the short way; `whole`: along the arc as stored, up to 360."""
-    inverse = [a[0], -a[1], -a[2], -a[3]]
-    w, x, y, z = product(inverse, b)
-    return math.degrees(2 * math.atan2(math.sqrt(x * x + y * y + z * z), w if whole else abs(w)))
-
-
-def union_rows(clip: Clip, track: int) -> list[tuple[float, float, dict[int, float]]]:
-    """(first time, last time, component → value) of each moment at which a track is keyed, in order.
-
-    Keys at most 0.01 frame after the first of them are the same moment; a key without a time is none.
-    """
-    keys = sorted(
-        (float(time), part, float(value))
-        for part, curve in enumerate(clip.tracks.curves[track])
-        if curve >= 0
-        for time, value in clip.curves.co[clip.curves.rows(int(curve))]
-        if math.isfinite(time)
-    )
-    rows: list[tuple[float, float, dict[int, float]]] = []
-    for time, part, value in keys:
-        if rows and time - rows[-1][0] <= 0.01:
-            first, _, values = rows[-1]
-            rows[-1] = (first, time, {**values, part: value})
-        else:
-            rows.append((time, time, {part: value}))
-    return rows
-
-
-def scalar_row(clip: Clip, track: int, row: tuple[float, float, dict[int, float]]) -> Vector | None:
-    """Unit quaternion at a keyed moment: its keys' values, and what the curves play where there is none."""
-    time, _, values = row
-    raw = [values.get(part, played) for part, played in enumerate(scalar_raw(clip, track, time))]
-    return scalar_rotation(clip, track, raw)
-
-
-def spherical(clip: Clip, track: int) -> bool:
-    """The format plays the track as a slerp (glTF's LINEAR)."""
-    return any(
-        np.any(clip.curves.interpolation[clip.curves.rows(int(c))] == SLERP)
-        for c in clip.tracks.curves[track]
-        if c >= 0
-    )
-
-
-def path_deg(clip: Clip, track: int, start: float, end: float) -> float | None:
-    """Degrees travelled from one time to another; None where some of it is not finite."""
-    if spherical(clip, track):
-        ends = [scalar_rotation(clip, track, scalar_raw(clip, track, t)) for t in (start, end)]
-        return None if None in ends else turn_deg(ends[0], ends[1])  # type: ignore[arg-type]
-    total, last = 0.0, None
-    for step in range(PATH_SAMPLES + 1):
-        time = start + (end - start) * step / PATH_SAMPLES if step < PATH_SAMPLES else end
-        raw = scalar_raw(clip, track, time)
-        rotation = scalar_rotation(clip, track, raw)
-        if rotation is None:
-            if not all(map(math.isfinite, raw)):
-                return None
-            continue  # q and −q cancel exactly: the jump across is measured between the samples beside it
-        if last is not None:
-            total += turn_deg(last, rotation, whole=True)
-        last = rotation
-    return total
-
-
-def key_tolerance_deg(clip: Clip, track: int) -> float:
-    """1e-4°, or what storing the values as float32 costs: an ulp of the largest value, in each component."""
-    finite = [
-        abs(float(v))
-        for curve in clip.tracks.curves[track]
-        if curve >= 0
-        for v in clip.curves.co[clip.curves.rows(int(curve)), 1]
-        if math.isfinite(v)
-    ]
-    largest = max([1.0, *finite]) if clip.tracks.kind[track] == EULER else 1.0
-    return max(KEY_DEG, math.degrees(8 * 2.0**-23 * largest))
 
 
 # ---- the contract -----------------------------------------------------------------------------------------
@@ -363,7 +176,9 @@ def _assert_path_not_longer(before: Clip, after: Clip, track: int) -> None:
     if not _in_order(before, track) or not _finite_times(before, track):
         return
     for one, other in pairwise(union_rows(before, track)):
-        start, end = one[1], other[0]
+        start, end = one[0], other[0]
+        if one[1] != start or other[1] != end:
+            continue  # components a little apart: what plays within those few thousandths of a frame is not judged
         if scalar_row(before, track, one) is None or scalar_row(before, track, other) is None:
             continue  # what is no rotation played nothing that could get longer
         was, now = path_deg(before, track, start, end), path_deg(after, track, start, end)
@@ -435,3 +250,17 @@ def _assert_handles_follow(before: Clip, after: Clip) -> None:
                     assert now[0] == was[0], f"track {track}, key {key}: {name} moved in time"
                     size = max(1.0, abs(factor * was[1]))
                     assert abs(now[1] - factor * was[1]) <= 1e-6 * size, f"track {track}, key {key}: {name} left behind"
+
+
+def found(clip: Clip, rule: Rule, limits: Overrides | None = None) -> list[tuple[tuple[float, float], str, str, str]]:
+    """(frames, class, severity, fix) of every occurrence that a rule finds, in its order."""
+    return [
+        ((float(o.frames[i, 0]), float(o.frames[i, 1])), str(o.kind[i]), str(o.severity[i]), str(o.fix[i]))
+        for o in (finding.occurrences for finding in find(rule, clip, limits))
+        for i in range(len(o))
+    ]
+
+
+def measured(clip: Clip, rule: Rule, name: str) -> list[float]:
+    """One measured figure of every occurrence."""
+    return [float(v) for finding in find(rule, clip, None) for v in finding.occurrences.measured[name]]

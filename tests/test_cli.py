@@ -86,6 +86,10 @@ def test_exit_codes(folder: Path) -> None:
         ["preview", "x.glb"],
         ["audit", "in", "--format", "xml"],
         ["audit", "in", "--select", "QA999"],
+        ["audit", "in", "--limit", "QA999.visible_deg=1"],
+        ["audit", "in", "--limit", "QA104.nonsense=1"],
+        ["audit", "in", "--limit", "QA104.visible_deg"],
+        ["audit", "in", "--limit", "QA104.visible_deg=nan"],
         ["audit", "in", "--select", "QA104", "--ignore", "QA1"],
         ["audit", "in", "--output", "no/such/folder/report.json"],
         ["audit", "in", "--output", "in"],
@@ -120,6 +124,12 @@ def test_rules_are_selected_by_code_name_and_prefix(folder: Path, word: str) -> 
     assert set(report["summary"]["occurrences"]) == {"QA201"}
     _, report = run_json(folder, "audit", folder / "in", "--ignore", word)
     assert "QA201" not in report["summary"]["occurrences"]
+
+
+def test_a_limit_changes_what_is_found(folder: Path) -> None:
+    wrapped = folder / "in/deep/wrapped.bvh"
+    assert run("audit", wrapped) == 1
+    assert run("audit", wrapped, "--limit", "QA201.visible_deg=359.9", "--limit", "qa203.step_deg=1000") == 0
 
 
 def test_version_and_help_are_no_errors(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,9 +10,9 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "scripts"))
 
-from make_examples import expected_code, make_examples  # noqa: E402
+from make_examples import expected_code, make_examples
 
-from quat_audit import api  # noqa: E402
+from quat_audit import api
 
 
 @pytest.fixture(scope="module")

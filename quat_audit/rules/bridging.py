@@ -68,7 +68,7 @@ def _wraps(clip: Clip, keys: Keys, first: Ints, second: Ints) -> Bools:
     angle = angle_between(to_rotation(clip, keys, a, first), to_rotation(clip, keys, b, second))
     spacing = (keys.time[second] - keys.time[first]) / np.maximum(second - first, 1)
     dense = spacing <= STEP_LIMITS["dense_gap_frames"] * (1 + 1e-4)
-    return dense & (np.degrees(angle) < STEP_LIMITS["dense_true_step_deg"]) & ~whole_turns(b - a)
+    return np.asarray(dense & (np.degrees(angle) < STEP_LIMITS["dense_true_step_deg"]) & ~whole_turns(b - a))
 
 
 def bridge_rows(clip: Clip, keys: Keys, rows: Ints, time: Floats) -> Clip:

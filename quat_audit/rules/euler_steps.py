@@ -20,6 +20,8 @@ TURN = 2.0 * np.pi
 EQUALLY_NEAR = 1e-5
 # "A whole number of turns about one axis": degrees of slack, some ulps of float32 at a few turns.
 WHOLE_TURN_DEG = 1e-3
+# Angular velocities are alike when one is at most three times the other.
+SPEED_CHANGE = 2.0 / 3.0
 
 LIMITS = {
     "visible_deg": 1.0,
@@ -82,9 +84,10 @@ def _long_steps(clip: Clip, limits: Limits) -> LongSteps:
     now = Sweep(now.swept_deg[longer], now.shortest_deg[longer], now.excess_deg[longer])
     gap = steps.gap_frames[which]
     dense = (gap <= limits["dense_gap_frames"] * (1 + 1e-4)) & (now.shortest_deg < limits["dense_true_step_deg"])
-    continuous = _continuous_the_short_way(clip, keys, steps, which)
-    wrap = np.where(gap > limits["latent_gap_frames"] * (1 + 1e-4), "visible", "latent")
     straddling = _straddles(clip, keys, steps, which, now.shortest_deg, limits)
+    # A spin that ends in a slow drift has one such neighbour too: one is enough only where the values look like a wrap.
+    continuous = _continuous_the_short_way(clip, keys, steps, which) >= np.where(straddling, 1, 2)
+    wrap = np.where(gap > limits["latent_gap_frames"] * (1 + 1e-4), "visible", "latent")
     kind = np.select([dense | continuous, straddling], [wrap, "ambiguous-straddling"], default="ambiguous")
     return LongSteps(which, kind, now, then_deg[longer])
 
@@ -144,11 +147,11 @@ def whole_turns(delta: Floats) -> Bools:
     return np.asarray((moving.sum(axis=1) == 1) & np.all(off <= slack, axis=1))
 
 
-def _continuous_the_short_way(clip: Clip, keys: Keys, steps: Steps, which: Ints) -> Bools:
-    """(P,) the angular velocity of the neighbouring steps says that the short way is meant.
+def _continuous_the_short_way(clip: Clip, keys: Keys, steps: Steps, which: Ints) -> Ints:
+    """(P,) how many neighbouring steps (0 to 2) say by their angular velocity that the short way is meant.
 
-    A neighbour that holds says nothing: an intended spin starts and ends at rest. Every neighbour that
-    moves must be clearly nearer to the short way, and turn the same way; one must move.
+    A neighbour that holds says nothing: an intended spin starts and ends at rest. Every neighbour that moves must
+    turn the same way, at a speed like that of the short way and clearly nearer to it; or else none counts.
     """
     toggle, turns = _nearest(clip, keys, steps, which)
     first, second = steps.first[which], steps.second[which]
@@ -159,7 +162,7 @@ def _continuous_the_short_way(clip: Clip, keys: Keys, steps: Steps, which: Ints)
     short, long = (near - keys.value[first]) / gap, (b - keys.value[first]) / gap
     candidate = np.zeros(len(steps.first) + 2, dtype=bool)
     candidate[which + 1] = True
-    says_yes, says_no = np.zeros(len(which), dtype=bool), np.zeros(len(which), dtype=bool)
+    says_yes, says_no = np.zeros(len(which), dtype=np.int64), np.zeros(len(which), dtype=bool)
     for shift in (-1, 1):
         beside = which + shift
         inside = (beside >= 0) & (beside < len(steps.first)) & ~candidate[beside + 1]
@@ -177,11 +180,13 @@ def _continuous_the_short_way(clip: Clip, keys: Keys, steps: Steps, which: Ints)
             mirrored = speed * sign
         size = np.linalg.norm(mirrored, axis=1)
         moves = usable & (size > 0.1 * np.linalg.norm(short, axis=1)) & (size > 1e-6)
-        nearer = np.linalg.norm(short - mirrored, axis=1) < 0.5 * np.linalg.norm(long - speed, axis=1)
-        agrees = np.einsum("ij,ij->i", short, mirrored) > 0
-        says_yes |= moves & nearer & agrees
-        says_no |= moves & ~(nearer & agrees)
-    return says_yes & ~says_no
+        change = np.linalg.norm(short - mirrored, axis=1)
+        nearer = change < 0.5 * np.linalg.norm(long - speed, axis=1)
+        alike = change <= SPEED_CHANGE * np.maximum(np.linalg.norm(short, axis=1), size)
+        agrees = nearer & alike & (np.einsum("ij,ij->i", short, mirrored) > 0)
+        says_yes += moves & agrees
+        says_no |= moves & ~agrees
+    return np.where(says_no, 0, says_yes)
 
 
 def _straddles(clip: Clip, keys: Keys, steps: Steps, which: Ints, shortest_deg: Floats, limits: Limits) -> Bools:

@@ -17,7 +17,8 @@ In a glTF file: warning above 0.00769 (the limit of the glTF validator; the form
 Safe: the value and both handles are divided by the norm.
 
 ## Known limits
-Keys whose components are absent or at different times are repaired after QA302 and QA303.
+Keys whose components are absent or at different times are repaired after QA302 and QA303. Handles that bend the
+path may bend it further once the keys are of one length: a path that would get longer is refused.
 """
 
 from __future__ import annotations

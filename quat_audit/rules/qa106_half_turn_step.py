@@ -99,17 +99,17 @@ def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -
     whole = {
         int(track): not any(can_insert(clip, int(c)) for c in clip.tracks.curves[track]) for track in np.unique(tracks)
     }
-    which, time = _half_way(clip, keys, steps, which[[whole[int(t)] for t in tracks]], limits)
-    if not len(which):
+    divided, time = _half_way(clip, keys, steps, which[[whole[int(t)] for t in tracks]], limits)
+    if not len(divided):
         return clip
-    curves = clip.tracks.curves[keys.track_of(steps.second[which])]
+    curves = clip.tracks.curves[keys.track_of(steps.second[divided])]
     edited = insert_keys(clip, curves.ravel(), np.repeat(time, 4))
     # A component-wise middle is shorter than 1: give it unit length, its rotation stays.
     after = rotation_keys(edited, QUATERNION)
     stored = time.astype(clip.curves.co.dtype).astype(np.float64)
     new = [
         after.offsets[m] + np.searchsorted(after.time[after.offsets[m] : after.offsets[m + 1]], t)
-        for m, t in zip(keys.member[steps.second[which]], stored, strict=True)
+        for m, t in zip(keys.member[steps.second[divided]], stored, strict=True)
     ]
     return scale_keys(edited, after.key[new].ravel(), np.repeat(1.0 / norm(after.value[new]), 4))
 

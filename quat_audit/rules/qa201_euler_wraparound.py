@@ -13,9 +13,11 @@ keyed poses in four of the six orders, and unwinds spins that were meant.
 ## Grading
 Keys at most 2 frames apart with a true step below 90° are a wrap: visible (error) when more than one frame
 apart, latent (warning) otherwise. Sparse keys are a wrap when the angular velocity of the neighbouring steps
-makes the short way the continuous one. Otherwise the step is ambiguous: a warning when the two values
-straddle ±180° or 0°/360° (each within 45° of it, neither within 1° of a multiple of 360°) and the true step is
-below 45° (350 → 10), else a note (0 → 345, 376 → 132). A whole number of turns about one axis is never a wrap.
+makes the short way the continuous one: of both neighbours, or of one where the values straddle the ends of a range
+as below (a spin that slows down into a drift has one such neighbour too). Otherwise the step is ambiguous: a
+warning when the two values straddle ±180° or 0°/360° (each within 45° of it, neither within 1° of a multiple of
+360°) and the true step is below 45° (350 → 10), else a note (0 → 345, 376 → 132). A whole number of turns about one
+axis is never a wrap.
 
 ## Fix
 Safe for wraps: the representation nearest to the key before, for the run that follows; handles move with their
@@ -23,7 +25,7 @@ key. The rotation at every key stays. Ambiguous steps are left unless unsafe fix
 
 ## Known limits
 Where the channels of a bone are keyed at different times, a jump is repaired only when the channels that have to move
-are keyed on both sides of it.
+are keyed on both sides of it; a jump of one channel across a key of another one is seen as two smaller steps.
 """
 
 from __future__ import annotations

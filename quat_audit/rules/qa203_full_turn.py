@@ -15,7 +15,8 @@ Always a note, with the number of turns.
 Unsafe: keys are inserted on the curves as they run, less than 120° apart, so that every format keeps the spin.
 
 ## Known limits
-Easing equations cannot be split: such steps are refused.
+Segments with an easing equation, and curves with a Cycles modifier, cannot be split without changing the motion:
+reported, not repaired.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ import numpy as np
 
 from ..clip import EULER, Clip
 from ..edit import can_insert, insert_keys
-from ..finding import NOTE, UNSAFE, Finding, Occurrences, Text
+from ..finding import NONE, NOTE, UNSAFE, Finding, Occurrences, Text
 from ..keys import rotation_keys, rotation_steps
 from ..measure import played_path, sweep
 from ..rotation.quaternion import arc_angle
@@ -65,11 +66,15 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
         frames=np.stack([keys.time[steps.first[which]], keys.time[steps.second[which]]], axis=1),
         kind=np.full(len(which), "kept"),
         severity=np.full(len(which), NOTE),
-        fix=np.full(len(which), UNSAFE),
+        fix=np.where([_insertable(clip, int(t)) for t in keys.track_of(steps.second[which])], UNSAFE, NONE),
         measured={"swept_deg": swept, "shortest_deg": shortest, "turns": swept / 360.0},
         rows=steps.second[which],
     )
     return findings_by_track(clip, CODE, NAME, faults, _message)
+
+
+def _insertable(clip: Clip, track: int) -> bool:
+    return not any(can_insert(clip, int(c)) for c in clip.tracks.curves[track] if c >= 0)
 
 
 def _message(occurrences: Occurrences, worst: int) -> Text:
@@ -87,8 +92,6 @@ def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -
     for step in which:  # spins are few
         curves = clip.tracks.curves[keys.track_of(steps.second[step]), :3]
         curves = curves[curves >= 0]
-        if any(can_insert(clip, int(c)) for c in curves):
-            continue
         path = played_path(clip, keys, steps, np.array([step]), 1024)[0]
         travelled = np.concatenate([[0.0], np.cumsum(arc_angle(path[:-1], path[1:]))])
         count = int(np.ceil(np.degrees(travelled[-1]) / INSERTED_STEP_DEG - 1e-9)) - 1

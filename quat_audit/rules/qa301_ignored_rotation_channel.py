@@ -10,15 +10,17 @@ The motion is there, in the Graph Editor, and nothing moves. Changing the rotati
 curves behind: the animation is dead.
 
 ## Grading
-error when the channel that is played has no keys: the motion is dead. note when both are keyed.
+error when the channel that is played has no keys: the motion is dead, be it for one of several users. note when both
+are keyed.
 
 ## Fix
 Unsafe, two choices: set the rotation mode that the keys need (the default), or convert the keys into the mode in
 use (limit `convert_keys` = 1). Where both are keyed there is nothing to choose: no fix.
 
 ## Known limits
-An action that nobody plays is not judged. Converted keys agree at the keys; what plays between them may differ,
-and is reported by the proof.
+An action that nobody plays is not judged. Keys are not converted from or to axis-angle, nor when users of the action
+have modes of different kinds: there the mode has to be set. Converted keys agree at the keys; what plays between
+them may differ, and is reported by the proof.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..clip import AXIS_ANGLE, COMPONENTS, EULER, EULER_ORDERS, QUATERNION, Clip, Floats
+from ..clip import AXIS_ANGLE, COMPONENTS, EULER, QUATERNION, Clip, Floats, kind_played
 from ..edit import add_curves, keep_curves
 from ..finding import ERROR, NONE, NOTE, UNSAFE, Finding, Occurrences, Text
 from ..keys import rotation_keys
@@ -46,11 +48,6 @@ LIMITS = {
 }
 
 
-def plays(mode: str) -> str:
-    """The kind of channel that a rotation mode plays."""
-    return EULER if mode in EULER_ORDERS else mode
-
-
 def find(clip: Clip, limits: Limits) -> list[Finding]:
     tracks = clip.tracks
     if not clip.users:
@@ -60,14 +57,18 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
         if not tracks.delta[track]:
             owner = (tracks.bone[track], tracks.data_path[track].rpartition(".")[0])
             keyed.setdefault(owner, set()).add(tracks.kind[track])
-    subject, dead = [], []
+    subject, dead, ignoring = [], [], {}
     for track in range(len(tracks)):
-        played = {plays(mode) for mode in tracks.modes[track]}
-        if tracks.delta[track] or not played or tracks.kind[track] in played:
+        others = [mode for mode in tracks.modes[track] if kind_played(mode) != tracks.kind[track]]
+        if tracks.delta[track] or not others:
             continue
         owner = (tracks.bone[track], tracks.data_path[track].rpartition(".")[0])
-        subject.append(track)
-        dead.append(not (played & keyed[owner]))
+        still = [mode for mode in others if kind_played(mode) not in keyed[owner]]
+        # What another user plays, while this one plays keys of its own, is as it should be.
+        if still or len(others) == len(tracks.modes[track]):
+            subject.append(track)
+            dead.append(bool(still))
+            ignoring[track] = (still or others)[0]
     if not subject:
         return []
     is_dead = np.array(dead)
@@ -83,7 +84,7 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
 
     def message(o: Occurrences, worst: int) -> Text:
         track = int(o.rows[worst])
-        mode, kind = tracks.modes[track][0], tracks.kind[track].lower().replace("_", " ")
+        mode, kind = ignoring[track], tracks.kind[track].lower().replace("_", " ")
         values = {"kind": kind, "mode": mode}
         if o.kind[worst] == "dead":
             return Text("{kind} keys are not played, the rotation mode is {mode}: the motion is dead", values)
@@ -130,9 +131,11 @@ def _convert(clip: Clip, chosen: Sequence[int]) -> Clip:
     like, path, component, points, played, specs = [], [], [], [], [], []
     for track in chosen:
         mode = tracks.modes[track][0]
-        kind = plays(mode)
+        kind = kind_played(mode)
         if AXIS_ANGLE in (kind, tracks.kind[track]):
             continue  # axis-angle keys have no continuity to keep: setting the mode is the way
+        if len({kind_played(m) for m in tracks.modes[track]}) > 1:
+            continue  # what one user needs another one ignores: setting one mode for all is the way
         keys = rotation_keys(clip, tracks.kind[track])
         member = int(np.flatnonzero(keys.tracks == track)[0])
         rows = np.arange(keys.offsets[member], keys.offsets[member + 1])

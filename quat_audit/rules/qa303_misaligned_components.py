@@ -18,8 +18,8 @@ Safe: every component is keyed at the union of the times, with the value its own
 are split exactly, so nothing moves. Authored times never shift. Inserted keys are marked.
 
 ## Known limits
-Euler channels are independent by nature and not reported. Segments with an easing equation, and curves with a
-Cycles modifier, cannot be split without changing the motion: reported, not repaired.
+Euler channels are independent by nature and not reported. Segments with an easing equation, Bézier segments whose
+handles cross, and curves with a Cycles modifier cannot be split without changing the motion: reported, not repaired.
 """
 
 from __future__ import annotations
@@ -28,11 +28,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..clip import QUATERNION, Clip, Floats, Ints
+from ..clip import BEZIER, QUATERNION, Bools, Clip, Floats, Ints
 from ..edit import can_insert, insert_keys
 from ..finding import NONE, NOTE, SAFE, WARNING, Finding, Occurrences, Text
 from ..keys import Keys, Steps, rotation_keys, rotation_steps
 from ..measure import played_path
+from ..rotation.curve import clamp_handles
 from .grouping import Faults, findings_by_track
 from .rule import STAGE_CURVES, Limits, Rule
 
@@ -40,13 +41,16 @@ CODE, NAME = "QA303", "misaligned-components"
 
 LIMITS = {"visible_deg": 1.0}
 PATH_SAMPLES = 16
+CROSSING = "its Bézier handles cross, which cannot be split into two segments of the same shape"
+# Rounding of handles that just touch, as a part of the segment.
+CROSSING_SLACK = 1e-5
 
 
 def find(clip: Clip, limits: Limits) -> list[Finding]:
     keys, steps = rotation_keys(clip, QUATERNION), rotation_steps(clip, QUATERNION)
     if keys.aligned.all():
         return []
-    rows, _ = _gaps(clip, keys)
+    rows, parts = _gaps(clip, keys)
     members = np.unique(keys.member[rows])
     if not len(members):
         return []
@@ -55,7 +59,8 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
     np.maximum.at(off, keys.member[steps.first[which]], _off_arc_deg(clip, keys, steps, which))
     tracks, off = keys.tracks[members], off[members]
     first_row = rows[np.searchsorted(keys.member[rows], members)]
-    reasons = [_why_not(clip, int(t)) for t in tracks]
+    bent = np.unique(keys.track_of(rows[_in_crossing_handles(clip, keys, rows, parts)]))
+    reasons = [CROSSING if t in bent else _why_not(clip, int(t)) for t in tracks]
     faults = Faults(
         subject=tracks,
         frames=np.stack([keys.time[first_row]] * 2, axis=1),
@@ -76,6 +81,27 @@ def _gaps(clip: Clip, keys: Keys) -> tuple[Ints, Ints]:
     there = clip.tracks.curves[keys.tracks, : keys.key.shape[1]] >= 0
     rows, parts = np.nonzero((keys.key < 0) & there[keys.member])
     return rows, parts
+
+
+def _in_crossing_handles(clip: Clip, keys: Keys, rows: Ints, parts: Ints) -> Bools:
+    """(P,) the gap lies in a Bézier segment whose handles cross in time.
+
+    A half of such a segment can need a handle longer than itself, which Blender shortens: no exact split.
+    """
+    curves = clip.curves
+    curve = clip.tracks.curves[keys.track_of(rows), parts]
+    result = np.zeros(len(rows), dtype=bool)
+    for c in np.unique(curve):  # only curves that lack keys
+        mine = np.flatnonzero(curve == c)
+        first, end = int(curves.offsets[c]), int(curves.offsets[c + 1])
+        after = first + np.searchsorted(curves.co[first:end, 0], keys.time[rows[mine]])
+        inner = (after > first) & (after < end)
+        a, b = after[inner] - 1, after[inner]
+        right, left = clamp_handles(curves.co[a], curves.handle_right[a], curves.handle_left[b], curves.co[b])
+        span = curves.co[b, 0] - curves.co[a, 0]
+        crossing = right[:, 0] - left[:, 0] > CROSSING_SLACK * span
+        result[mine[inner]] = (curves.interpolation[a] == BEZIER) & crossing
+    return result
 
 
 def _why_not(clip: Clip, track: int) -> str:

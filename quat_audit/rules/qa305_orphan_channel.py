@@ -67,7 +67,9 @@ def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -
         return clip
     paths = {f.data_path for f in findings}
     dead = any(np.any(f.occurrences.kind == "all") for f in findings)
-    drop = clip.curves.orphan & np.array([dead or p in paths for p in clip.curves.data_path], dtype=bool)
+    # Where all is dead one finding speaks for every curve, also for those that must not be written.
+    named = np.array([dead or p in paths for p in clip.curves.data_path], dtype=bool)
+    drop = clip.curves.orphan & named & np.array([not why for why in clip.curves.read_only], dtype=bool)
     return keep_curves(clip, ~drop) if drop.any() else clip
 
 

@@ -11,11 +11,11 @@ import pytest
 pytest.importorskip("bpy")
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 
-from make_examples import expected_code, make_examples  # noqa: E402
+from make_examples import expected_code, make_examples
 
-from quat_audit import api  # noqa: E402
-from quat_audit.finding import SAFE  # noqa: E402
-from quat_audit.rules import RULES  # noqa: E402
+from quat_audit import api
+from quat_audit.finding import SAFE
+from quat_audit.rules import RULES
 
 
 @pytest.fixture(scope="module")

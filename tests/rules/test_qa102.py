@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""QA102 zero-length-quaternion."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from quat_audit.audit import audit_clip
+from quat_audit.clip import BEZIER, CONSTANT, LINEAR, QUATERNION, SLERP, Clip
+from quat_audit.repair import repair_clip
+from quat_audit.rules import RULES
+from quat_audit.rules.qa102_zero_length_quaternion import RULE
+from quat_audit.rules.qa104_sign_flip import RULE as SIGN_FLIP
+from tests.clips import NAN, euler_clip, joined, quaternion_clip, track_clip, turns, values_of
+from tests.contract import assert_contract, found
+from tests.oracle import scalar_slerp, turn_deg
+
+TIMES = [1.0, 3.0, 11.0, 12.0]
+DEGREES = [10.0, 20.0, 60.0, 70.0]
+
+
+def zeroed(rows: Any, **options: Any) -> Clip:
+    q = turns((1, -1, 2), DEGREES)
+    q[rows] = 0.0
+    return quaternion_clip(TIMES, q, **options)
+
+
+def test_unit_keys_and_euler_zeros_are_silent() -> None:
+    clip = joined(quaternion_clip(TIMES, turns("X", DEGREES)), euler_clip([1, 2], np.zeros((2, 3)), bone="Leg"))
+    assert found(clip, RULE) == []
+    assert repair_clip(clip, [RULE], unsafe=True).clip is clip
+
+
+@pytest.mark.parametrize(
+    "length, is_zero", [(0.0, True), (0.99e-6, True), (1.01e-6, False), (1e-30, True), (0.1, False)]
+)
+def test_the_limit_is_a_millionth(length: float, is_zero: bool) -> None:
+    q = turns((1, -1, 2), DEGREES)
+    q[2] *= length
+    clip = quaternion_clip(TIMES, q, dtype=np.float64)
+    assert found(clip, RULE) == ([((11, 11), "zero", "error", "safe")] if is_zero else [])
+    assert_contract(clip, RULE)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("mode", [CONSTANT, LINEAR, BEZIER, SLERP])
+def test_it_is_bridged_by_the_slerp_of_its_valid_neighbours(dtype: Any, mode: int) -> None:
+    clip = zeroed([1, 2], dtype=dtype, interpolation=mode, handles="thirds")
+    after = assert_contract(clip, RULE).clip
+    ends = turns((1, -1, 2), DEGREES)[[0, 3]]
+    for row, time in ((1, 3.0), (2, 11.0)):
+        assert turn_deg(scalar_slerp(ends[0], ends[1], (time - 1) / 11), values_of(after)[row]) < 1e-4
+    assert np.array_equal(after.curves.marked.reshape(4, 4)[0], [False, True, True, False])
+
+
+def test_handles_of_a_bridged_key_lie_on_the_chords() -> None:
+    clip = zeroed(1, interpolation=BEZIER, handles="thirds", dtype=np.float64)
+    c = assert_contract(clip, RULE).clip.curves
+    for start in (0, 4, 8, 12):
+        np.testing.assert_allclose(c.handle_left[start + 1], c.co[start + 1] + (c.co[start] - c.co[start + 1]) / 3)
+        np.testing.assert_allclose(c.handle_right[start + 1], c.co[start + 1] + (c.co[start + 2] - c.co[start + 1]) / 3)
+
+
+@pytest.mark.parametrize("rows, donor", [([0], 1), ([0, 1], 2), ([3], 2)])
+def test_with_one_valid_side_it_is_held(rows: list[int], donor: int) -> None:
+    clip = zeroed(rows)
+    after = assert_contract(clip, RULE).clip
+    assert all(values_of(after)[row].tobytes() == values_of(clip)[donor].tobytes() for row in rows)
+
+
+def test_without_a_valid_key_it_is_unsafe_and_becomes_the_rest_rotation() -> None:
+    clip = zeroed(slice(None))
+    assert [fix for *_, fix in found(clip, RULE)] == ["unsafe"] * 4
+    assert assert_contract(clip, RULE).clip is clip
+    assert np.array_equal(values_of(assert_contract(clip, RULE, unsafe=True).clip), np.tile([1, 0, 0, 0], (4, 1)))
+
+
+@pytest.mark.parametrize("times", [[1.0, 6.0, 11.0], [1.0, 4.3, 11.0]])
+@pytest.mark.parametrize("mode", [LINEAR, BEZIER])
+def test_between_neighbours_of_opposite_sign_it_is_repaired_all_the_same(times: list[float], mode: int) -> None:
+    """What plays across a zero key is not a path that could get longer; the flip that remains is QA104's."""
+    q = turns("Z", [0.0, 0.0, 20.0])
+    q[1], q[2] = 0.0, -q[2]
+    clip = quaternion_clip(times, q, interpolation=mode, handles="thirds")
+    repair = assert_contract(clip, RULE)
+    assert repair.refused == () and len(repair.applied) == 1
+    assert found(assert_contract(clip, [RULE, SIGN_FLIP]).clip, SIGN_FLIP) == []
+
+
+def test_dots_with_a_zero_key_are_no_flips() -> None:
+    q = turns("Z", [0.0, 10.0, 20.0, 30.0])
+    q[1] = [-1e-9, 0, 0, -1e-9]
+    assert found(quaternion_clip([1, 5, 9, 13], q), SIGN_FLIP) == []
+
+
+def test_a_nan_neighbour_is_no_support() -> None:
+    q = turns("X", [0.0, 10.0, 20.0, 30.0])
+    q[1], q[2] = 0.0, NAN
+    after = repair_clip(quaternion_clip([1, 2, 3, 4], q), [RULE]).clip
+    assert turn_deg(turns("X", [10.0])[0], values_of(after)[1]) < 1e-4
+    assert np.isnan(values_of(after)[2]).all()
+
+
+def test_times_of_components_a_little_apart_stay() -> None:
+    q = turns("X", DEGREES)
+    q[1] = 0.0
+    clip = track_clip(QUATERNION, {p: (np.array(TIMES) + 0.002 * p, q[:, p]) for p in range(4)}, dtype=np.float64)
+    after = assert_contract(clip, RULE).clip
+    assert after.curves.co[:, 0].tobytes() == clip.curves.co[:, 0].tobytes()
+
+
+def test_components_at_different_times_are_completed_first() -> None:
+    """x has no key at the zero moment: alone the rule says so; with the others it is repaired."""
+    keys: dict[int, Any] = {p: ([1, 5, 9], [1.0, 0.0, 1.0]) for p in (0,)}
+    keys |= {1: ([1, 9], [0.0, 0.0]), 2: ([1, 5, 9], [0.0] * 3), 3: ([1, 5, 9], [0.0] * 3)}
+    clip = track_clip(QUATERNION, keys)
+    assert found(clip, RULE) == []
+    after = assert_contract(clip, RULES).clip
+    assert after.curves.counts.tolist() == [3, 3, 3, 3]
+    assert found(after, RULE) == []
+    np.testing.assert_allclose(np.linalg.norm(values_of(after), axis=1), 1, atol=1e-6)
+
+
+def test_the_message_says_where_and_what_it_looks_like() -> None:
+    (finding,) = audit_clip(zeroed([1, 3]), [RULE])
+    assert finding.severity == "error"
+    assert "frame 3" in finding.message and "180°" in finding.message

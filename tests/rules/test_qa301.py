@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""QA301 ignored-rotation-channel."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from quat_audit.audit import audit_clip
+from quat_audit.clip import AXIS_ANGLE, CONSTANT, EULER, QUATERNION, Clip
+from quat_audit.repair import repair_clip
+from quat_audit.rules.qa301_ignored_rotation_channel import RULE
+from tests.clips import euler_clip, joined, quaternion_clip, random_quaternions, track_clip, turns, values_of
+from tests.contract import assert_contract
+from tests.oracle import scalar_raw, scalar_rotation, turn_deg
+
+ORDERS = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
+CONVERT = {"QA301": {"convert_keys": 1.0}}
+
+
+def found(clip: Clip) -> list[tuple[str, str, str, str]]:
+    """(kind of keys, class, severity, fix)."""
+    return [
+        (clip.tracks.kind[f.subject], " ".join(map(str, f.occurrences.kind)), f.severity, f.fix)
+        for f in audit_clip(clip, [RULE])
+    ]
+
+
+def quaternions(*modes: str, **options) -> Clip:
+    return quaternion_clip([1, 10, 20], turns("Y", [0, 40, 90]), modes=modes, **options)
+
+
+def angles(*modes: str, order: str = "XYZ", **options) -> Clip:
+    return euler_clip([1, 10, 20], [[0, 0, 0], [10, 40, 5], [20, 80, 9]], order, modes=modes, **options)
+
+
+def axis_angles(*modes: str) -> Clip:
+    return track_clip(
+        AXIS_ANGLE, {c: ([1, 20], v) for c, v in enumerate([[0, 1], [0, 0], [1, 1], [0, 0]])}, modes=modes
+    )
+
+
+DEAD_Q, DEAD_E = (QUATERNION, "dead", "error", "unsafe"), (EULER, "dead", "error", "unsafe")
+FOUND = {
+    "quaternions": (quaternions(QUATERNION), []),
+    **{f"{order} angles": (angles(order, order=order), []) for order in ORDERS},
+    "axis-angle": (axis_angles(AXIS_ANGLE), []),
+    **{f"quaternions in {order}": (quaternions(order), [DEAD_Q]) for order in ORDERS},
+    "quaternions in axis-angle": (quaternions(AXIS_ANGLE), [DEAD_Q]),
+    "angles in quaternion": (angles(QUATERNION), [DEAD_E]),
+    "angles in axis-angle": (angles(AXIS_ANGLE), [DEAD_E]),
+    "axis-angle in ZXY": (axis_angles("ZXY"), [(AXIS_ANGLE, "dead", "error", "unsafe")]),
+    "both, angles play": (joined(quaternions("XYZ"), angles("XYZ")), [(QUATERNION, "both", "note", "none")]),
+    "both, quaternions play": (
+        joined(quaternions(QUATERNION), angles(QUATERNION)),
+        [(EULER, "both", "note", "none")],
+    ),
+    "both, neither plays": (joined(quaternions(AXIS_ANGLE), angles(AXIS_ANGLE)), [DEAD_E, DEAD_Q]),
+    "another bone's keys are no comfort": (joined(quaternions("XYZ", bone="A"), angles("XYZ", bone="B")), [DEAD_Q]),
+    "dead for one of two users": (quaternions(QUATERNION, "XYZ"), [DEAD_Q]),
+    "each user has keys of its own": (joined(quaternions(QUATERNION, "XYZ"), angles(QUATERNION, "XYZ")), []),
+    "two Euler orders": (angles("XYZ", "ZXY"), []),
+    "nobody tells": (quaternions(), []),
+    "nobody plays it: a guess is no fault": (quaternions("XYZ", users=()), []),
+    "an object": (quaternions("XYZ", bone=""), [DEAD_Q]),
+    "delta": (quaternions("XYZ", bone="", delta=True), []),
+}
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_found(name):
+    clip, expected = FOUND[name]
+    assert found(clip) == expected
+    repair = assert_contract(clip, RULE)
+    assert repair.clip is clip and not repair.applied
+
+
+def test_message():
+    (finding,) = audit_clip(quaternions("XYZ"), [RULE])
+    assert finding.message == (
+        "Arm, frames 1→20: quaternion keys are not played, the rotation mode is XYZ: the motion is dead"
+    )
+    (finding,) = audit_clip(quaternions(QUATERNION, "ZYX"), [RULE])
+    assert "the rotation mode is ZYX" in finding.message
+    assert finding.occurrences.measured["keys"].tolist() == [3]
+
+
+@pytest.mark.parametrize("dead, mode", [(quaternions("XYZ"), QUATERNION), (angles(QUATERNION, order="ZXY"), "ZXY")])
+def test_the_mode_that_the_keys_need_is_set(dead, mode):
+    clip = joined(dead, quaternions(QUATERNION, bone="B"))
+    repair = assert_contract(clip, RULE, unsafe=True)
+    assert repair.clip.tracks.modes == ((mode,), (QUATERNION,))
+    assert repair.clip.curves is clip.curves  # no key is touched
+    assert [(a.code, a.tracks, a.keys_changed) for a in repair.applied] == [("QA301", 1, 1)]
+
+
+def test_the_mode_is_set_for_all_users():
+    repair = assert_contract(quaternions(QUATERNION, "XYZ"), RULE, unsafe=True)
+    assert repair.clip.tracks.modes == ((QUATERNION,),)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_quaternions_become_euler_angles(order):
+    rng = np.random.default_rng(3)
+    path = np.cumsum(rng.uniform(-25, 25, (12, 3)), axis=0)
+    start = euler_clip(np.arange(12), path, order)
+    q = np.array([scalar_rotation(start, 0, scalar_raw(start, 0, t)) for t in range(12)]) * rng.choice([-1, 1], (12, 1))
+    clip = quaternion_clip(np.arange(12), q, modes=(order,), interpolation=CONSTANT)
+    repair = assert_contract(clip, RULE, unsafe=True, limits=CONVERT, tracks_kept=False)
+    after = repair.clip
+    assert (after.tracks.kind, after.tracks.order, after.tracks.modes) == ((EULER,), (order,), ((order,),))
+    assert after.tracks.data_path == ('pose.bones["Arm"].rotation_euler',) and len(after.curves) == 3
+    assert set(after.curves.source) == {-1} and set(after.curves.interpolation) == {CONSTANT}
+    for t in range(12):
+        was, now = scalar_rotation(clip, 0, list(q[t])), scalar_rotation(after, 0, scalar_raw(after, 0, t))
+        assert was and now and turn_deg(was, now) < 1e-4
+    assert np.abs(np.diff(np.degrees(values_of(after)), axis=0)).max() < 60  # no wrap is made
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_euler_angles_become_quaternions(order):
+    clip = angles(QUATERNION, order=order)
+    repair = assert_contract(clip, RULE, unsafe=True, limits=CONVERT, tracks_kept=False)
+    after = repair.clip
+    assert after.tracks.kind == (QUATERNION,) and len(after.curves) == 4
+    for t in (1, 10, 20):
+        was = scalar_rotation(clip, 0, scalar_raw(clip, 0, t))
+        now = scalar_rotation(after, 0, scalar_raw(after, 0, t))
+        assert was and now and turn_deg(was, now) < 1e-4
+    q = values_of(after)
+    assert np.all(np.einsum("ij,ij->i", q[1:], q[:-1]) > 0)
+
+
+def test_keys_that_some_users_play_are_not_converted():
+    clip = quaternions(QUATERNION, "ZXY")
+    repair = repair_clip(clip, [RULE], CONVERT, unsafe=True)
+    assert repair.clip is clip and [r.code for r in repair.refused] == ["QA301"]
+
+
+def test_conversion_touches_nothing_else():
+    other = quaternion_clip([1, 5], random_quaternions(np.random.default_rng(1), 2), bone="B")
+    clip = joined(other, angles(QUATERNION, bone="A"), replace(other))
+    clip = replace(
+        clip,
+        tracks=replace(
+            clip.tracks,
+            bone=("B", "A", "C"),
+            data_path=(*clip.tracks.data_path[:2], 'pose.bones["C"].rotation_quaternion'),
+        ),
+    )
+    after = repair_clip(clip, [RULE], CONVERT, unsafe=True).clip
+    after.validate()
+    assert after.tracks.bone == ("B", "A", "C")
+    for track in (0, 2):
+        np.testing.assert_array_equal(values_of(after, track), values_of(clip, track))
+
+
+def test_axis_angle_keys_are_not_converted():
+    clip = axis_angles("XYZ")
+    repair = repair_clip(clip, [RULE], CONVERT, unsafe=True)
+    assert repair.clip is clip and [r.code for r in repair.refused] == ["QA301"]
+
+
+def test_read_only_keys_are_not_converted():
+    clip = quaternions("XYZ", read_only="linked from rig.blend")
+    repair = repair_clip(clip, [RULE], CONVERT, unsafe=True)
+    assert repair.clip is clip and [r.why for r in repair.refused] == ["linked from rig.blend"]
