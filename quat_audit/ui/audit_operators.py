@@ -115,7 +115,9 @@ class QUATAUDIT_OT_audit(bpy.types.Operator):
 
         def draw(header: Any, _context: Any) -> None:
             header.layout.progress(factor=job.fraction, text=bpy.app.translations.pgettext_iface("Auditing"))
-            header.layout.label(text="Stop", icon="EVENT_ESC")
+            # The icon of a key is wider than others, and a label's own text would touch it.
+            header.layout.label(text="", icon="EVENT_ESC")
+            header.layout.label(text="Stop")
 
         context.workspace.status_text_set(draw)
         following.redraw()

@@ -60,7 +60,7 @@ class _Main:
         column.prop(choices, "profile", text="")
         if choices.running:
             layout.progress(factor=choices.progress, text=say("Auditing"))
-            layout.label(text="Esc stops it", icon="EVENT_ESC")
+            layout.label(text="Esc stops it")
         else:
             row = layout.row()
             row.scale_y = 1.4
@@ -181,16 +181,17 @@ def _draw_place(layout: Any, context: Any, choices: Any, row: Row) -> None:
     count = len(finding.occurrences)
     if count:
         number = properties.occurrence(choices, row)
-        paragraph(column, context, f"{_first_upper(say(finding.where(number)))}: {say(finding.what(number))}")
+        text = f"{_first_upper(say(finding.where(number)))}: {say(finding.what(number))}"
+        paragraph(column, context, text, indent=1)
         steps = column.row(align=True)
         steps.operator("quat_audit.occurrence_step", text="", icon="TRIA_LEFT").direction = "PREVIOUS"
         place = Text("Go To ({number} of {count})", {"number": number + 1, "count": count})
         steps.operator("quat_audit.go_to", text=say(place) if count > 1 else say("Go To"), translate=False)
         steps.operator("quat_audit.occurrence_step", text="", icon="TRIA_RIGHT").direction = "NEXT"
     else:
-        paragraph(column, context, finding.message)
+        paragraph(column, context, finding.message, indent=1)
     words = " · ".join(filter(None, (finding.action, finding.slot if finding.slot != finding.owner else "")))
-    paragraph(column, context, words, icon="ACTION")
+    paragraph(column, context, words, icon="ACTION", indent=1)
 
 
 def _draw_fix(layout: Any, context: Any, row: Row) -> None:
