@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from .clip import Clip, kind_played
-from .finding import NOTE, SEVERITIES, ClipRow, Finding, Ignored, Text
+from .finding import NONE, NOTE, SEVERITIES, ClipRow, Finding, Ignored, Text
 from .rules import RULES, Limits, Rule
 
 Overrides = Mapping[str, Limits]
@@ -133,6 +133,19 @@ def find(rule: Rule, clip: Clip, limits: Overrides | None) -> list[Finding]:
     if any(clip.curves.unevaluable):
         found = [finding for finding in found if not _why_unjudged(clip, finding.subject)]
     return [_as_notes(finding) if _unplayed(clip, finding.subject) else finding for finding in found]
+
+
+def unfixable_where_locked(clip: Clip, findings: Iterable[Finding]) -> list[Finding]:
+    """The findings as a report shows them: what must not be written (linked, locked) offers no fix, and says why."""
+    locked = {path: why for path, why in zip(clip.curves.data_path, clip.curves.read_only, strict=True) if why}
+    return [
+        _locked(finding, locked[finding.data_path]) if finding.data_path in locked else finding for finding in findings
+    ]
+
+
+def _locked(finding: Finding, why: str) -> Finding:
+    occurrences = replace(finding.occurrences, fix=np.full(len(finding.occurrences), NONE))
+    return replace(finding, fix=NONE, occurrences=occurrences, message=f"{finding.message} ({why})")
 
 
 def _unplayed(clip: Clip, track: int) -> bool:

@@ -132,6 +132,8 @@ class Proof:
     # The step whose path changed its length the most: degrees that it swept before, and sweeps now.
     worst_before_deg: float = 0.0
     worst_after_deg: float = 0.0
+    # Tracks whose pose an unsafe fix changed on purpose, in words: another rotation mode, other channels.
+    not_measured: tuple[str, ...] = ()
 
 
 def merge_proofs(proofs: Sequence[Proof]) -> Proof:
@@ -144,6 +146,7 @@ def merge_proofs(proofs: Sequence[Proof]) -> Proof:
         keys_removed=sum(p.keys_removed for p in proofs),
         worst_before_deg=worst.worst_before_deg,
         worst_after_deg=worst.worst_after_deg,
+        not_measured=tuple(text for p in proofs for text in p.not_measured),
     )
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .audit import Caps, Overrides, audit_and_split, clip_row, not_evaluated
+from .audit import Caps, Overrides, audit_and_split, clip_row, not_evaluated, unfixable_where_locked
 from .clip import Clip, with_curves
 from .errors import InputError
 from .finding import Applied, FileReport, Proof, Repair, merge_proofs
@@ -57,7 +57,7 @@ def audit_opened(path: str, opened: Opened, settings: Settings, into: FileReport
     for clip in opened.clips:
         report.clips.append(clip_row(clip))
         kept, ignored = audit_and_split(clip, settings.rules, settings.limits, caps=settings.caps)
-        report.findings += kept
+        report.findings += unfixable_where_locked(clip, kept)
         report.ignored += ignored
     return report
 
@@ -183,7 +183,7 @@ def _prove_all(before: Sequence[Clip], repairs: Sequence[Repair], after: Sequenc
     if names[0] != names[1]:
         lost = sorted({c.action for c in before} - {c.action for c in after}) or ["another order"]
         raise InputError(f"refused: the written file does not hold the same actions ({', '.join(lost)})")
-    proofs = [prove(old, _with_origins(new, r.clip)) for old, r, new in zip(before, repairs, after, strict=True)]
+    proofs = [prove(old, with_origins(new, r.clip)) for old, r, new in zip(before, repairs, after, strict=True)]
     # A file does not say which keys are new: that the repair knows, unless the writer refused to change keys.
     kept = [len(r.clip.curves.co) == len(new.curves.co) for r, new in zip(repairs, after, strict=True)]
     return replace(
@@ -193,7 +193,7 @@ def _prove_all(before: Sequence[Clip], repairs: Sequence[Repair], after: Sequenc
     )
 
 
-def _with_origins(read: Clip, edited: Clip) -> Clip:
+def with_origins(read: Clip, edited: Clip) -> Clip:
     """What was read again, knowing which key each of its keys was: a file does not say, the repair does.
 
     Where a writer refused the repair of a track the keys are those of the old file, and their own origins.

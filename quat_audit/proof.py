@@ -58,7 +58,21 @@ def prove(before: Clip, after: Clip) -> Proof:
         keys_removed=max(0, int(np.sum(before.curves.origin >= 0)) - kept),
         worst_before_deg=float(worst[0]),
         worst_after_deg=float(worst[1]),
+        not_measured=_not_measured(before, after),
     )
+
+
+def _not_measured(before: Clip, after: Clip) -> tuple[str, ...]:
+    """What a repair changed on purpose: tracks that are played otherwise now, are keyed otherwise, or are gone."""
+    said = []
+    for track, other in enumerate(_partners(before, after)):
+        path = before.tracks.data_path[track]
+        if other < 0:
+            said.append(f"{path}: its keys were converted or removed")
+        elif before.tracks.modes[track] != after.tracks.modes[other]:
+            mode = ", ".join(after.tracks.modes[other])
+            said.append(f"{path}: the rotation mode was set to {mode}, so its pose changes")
+    return tuple(said)
 
 
 def compare(before: Clip, after: Clip) -> Changes:

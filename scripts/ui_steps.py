@@ -185,6 +185,8 @@ def _fix_undo_redo(hands: Hands, broken: ui_scenes.Keys) -> Turns:
         smooth = bool((np.sum(now[1:] * now[:-1], axis=1) >= 0).all())
         hands.check(f"{bone}: every key is the same rotation, and no flip is left", same and smooth)
     left = {f.bone for f in findings() if f.code == "QA104"}
+    said = str(results().message)
+    hands.check("the panel says the proof: no keyed pose changed", " 0.000°" in said and "348.0°" in said, said)
     hands.check("the panel lists no flip after the fix", not left, sorted(left))
     yield from hands.picture("after-fix")
 

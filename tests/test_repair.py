@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quat_audit.audit import audit_clip
+from quat_audit.audit import audit_clip, unfixable_where_locked
 from quat_audit.clip import BEZIER, LINEAR, QUATERNION, Clip, with_curves
 from quat_audit.edit import keep_curves, scale_keys
 from quat_audit.finding import NOTE, SAFE, UNSAFE, Finding, Occurrences, Proof
@@ -273,3 +273,22 @@ def test_the_input_is_never_written_to() -> None:
     before = snapshot(clip)
     repair_clip(clip, unsafe=True)
     assert snapshot(clip) == before
+
+
+def test_the_proof_says_what_was_changed_on_purpose() -> None:
+    dead = quaternion_clip([1, 2], turns("X", [0, 30]), modes=("XYZ",))
+    repair = repair_clip(dead, unsafe=True)
+    assert repair.proof.not_measured == (
+        'pose.bones["Arm"].rotation_quaternion: the rotation mode was set to QUATERNION, so its pose changes',
+    )
+    repair = repair_clip(dead, limits={"QA301": {"convert_keys": 1.0}}, unsafe=True)
+    assert repair.proof.not_measured == ('pose.bones["Arm"].rotation_quaternion: its keys were converted or removed',)
+
+
+def test_what_is_locked_is_reported_without_a_fix() -> None:
+    flipped = quaternion_clip([1, 5], [[1, 0, 0, 0], [-1, 0, 0, 0]], read_only="the curve is locked")
+    (finding,) = unfixable_where_locked(flipped, audit_clip(flipped))
+    assert finding.fix == "none" and set(finding.occurrences.fix) == {"none"}
+    assert finding.message.endswith("(the curve is locked)")
+    free = quaternion_clip([1, 5], [[1, 0, 0, 0], [-1, 0, 0, 0]])
+    assert unfixable_where_locked(free, audit_clip(free))[0].fix == "safe"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import bpy
@@ -193,6 +193,13 @@ def _read_set_parts(action: Any, curve_set: compat.CurveSet, who: Sequence[User]
         why = Text("its list of ignored findings cannot be read ({why}), so nothing is ignored", {"why": unreadable})
         unread.append((name, why))
     played = {path: users.played(players, bone, prop) for path, (bone, prop) in rotations.items()}
+    own = (action.session_uid, curve_set.handle)
+    keyed = set(zip(paths, components, strict=True))
+    for path, how in played.items():
+        absent = {c for c in range(4) if (path, c) not in keyed} if players else set()
+        if how.pose and (animated := absent & users.animated_elsewhere(players[0], path, own)):
+            w, x, y, z = (np.nan if c in animated else value for c, value in enumerate(how.pose))
+            played[path] = replace(how, pose=(w, x, y, z))
     settled: dict[str, Any] = {
         "cycles": [problem if isinstance(problem, Cycles) else None for problem in problems],
         "unevaluable": [problem if isinstance(problem, str) else "" for problem in problems],

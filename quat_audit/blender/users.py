@@ -172,6 +172,32 @@ def played(users: Iterable[User], bone: str, prop: str) -> Played:
     return Played(tuple(modes), order or "XYZ", pose)
 
 
+def animated_elsewhere(user: User, data_path: str, own: Key) -> set[int]:
+    """Components of a property that another action than `own` animates on the user right now.
+
+    What such a component has stored is that action's pose at the current frame, not a value of the rig.
+    """
+    data = getattr(user.datablock, "animation_data", None)
+    if data is None:
+        return set()
+    playing = list(_keys(data.action, compat.slot_handle(data)))
+    for track in data.nla_tracks:
+        if not track.mute:
+            for strip in _strips(track.strips):
+                if not strip.mute:
+                    playing += _keys(strip.action, compat.slot_handle(strip))
+    wanted = set(playing) - {own}
+    return {
+        fcurve.array_index
+        for action in bpy.data.actions
+        if any(uid == action.session_uid for uid, _ in wanted)
+        for found in compat.curve_sets(action)
+        if (action.session_uid, found.handle) in wanted
+        for fcurve in found.fcurves
+        if fcurve.data_path == data_path
+    }
+
+
 def holders(users: Iterable[User], bone: str) -> list[tuple[User, Any]]:
     """(user, its bone, or the object itself for "") for each user that has it."""
     found = []

@@ -116,6 +116,7 @@ def _repair(repair: FileRepair) -> dict[str, Any]:
             "max_between_change_deg": finite(repair.proof.max_between_change_deg),
             "keys_added": int(repair.proof.keys_added),
             "keys_removed": int(repair.proof.keys_removed),
+            "not_measured": list(repair.proof.not_measured),
         },
         "output": repair.output,
     }

@@ -173,6 +173,7 @@ def _repair(file: FileReport, paint: _Paint) -> Iterator[str]:
             f"largest change between keys {p.max_between_change_deg:.1f}°{added}{removed}",
             "good",
         )
+        yield from _listed("changed on purpose, not measured", list(p.not_measured), paint)
     if file.after is not None:
         yield f"  {_tally(file.findings)} → {_tally(file.after.findings)}{_output_words(file)}"
         serious = [f for f in file.after.findings if f.severity != NOTE]

@@ -11,13 +11,14 @@ fill in what they like.
 
 ## Grading
 Quaternions: warning when the stored values make 1° or more of difference against the identity, else a note.
-Euler: a note, its channels are independent.
+Euler: a note where they make 1° or more of difference; otherwise nothing, its channels are independent.
 
 ## Fix
 Safe: the missing curves are added with the stored pose value at the group's key times, and marked.
 
 ## Known limits
-When nobody in the file plays the action the stored value is unknown: reported, not repaired. BVH channels that a
+When nobody in the file plays the action the stored value is unknown: reported, not repaired. So it is where another
+action, played just now, animates the absent component: what is stored is that action's pose. BVH channels that a
 joint does not have are zero by definition of the format.
 """
 
@@ -55,6 +56,12 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
             continue
         tracks = keys.tracks[members]
         effect = _effect_deg(clip, keys, absent)[members]
+        if kind == EULER:
+            # A wheel keyed on one axis is how people work: only what the other axes add is worth a word.
+            members, effect = members[effect >= limits["visible_deg"]], effect[effect >= limits["visible_deg"]]
+            if not len(members):
+                continue
+            tracks = keys.tracks[members]
         known = ~np.isnan(np.where(absent, clip.tracks.pose[keys.tracks, :n], 0.0)).any(axis=1)[members]
         warn = (effect >= limits["visible_deg"]) & (kind == QUATERNION)
         faults = Faults(

@@ -14,7 +14,7 @@ from ..blender import read, users, write
 from ..blender.read import BlenderClip
 from ..clip import Clip
 from ..finding import Finding, Proof, Refused, Repair, Text, merge_proofs
-from ..fixing import MOST_KEY_CHANGE_DEG, Settings
+from ..fixing import MOST_KEY_CHANGE_DEG, Settings, with_origins
 from ..proof import compare, prove
 from ..repair import repair_clip
 from ..rules.rule import Limits, Rule
@@ -130,6 +130,8 @@ def _only(rule: Rule, wanted: Collection[tuple[str, str]]) -> Rule:
 def _account(
     before: Clip, after: Clip, repair: Repair, found: Sequence[Finding], place: Place, unsafe: bool, outcome: Outcome
 ) -> None:
+    # What Blender stored has no history: without the repair's, keys that it added would be taken for others.
+    after = with_origins(after, repair.clip)
     changes = compare(before, after)
     for applied in repair.applied:
         outcome.keys[applied.code] = outcome.keys.get(applied.code, 0) + applied.keys_changed
@@ -139,8 +141,8 @@ def _account(
     touched |= set(before.curves.data_path) ^ set(after.curves.data_path)
     touched = touched or {f.data_path for f in found if f.code in done}
     outcome.bones |= {(place, names.get(path) or path) for path in touched}
-    # Measured on what Blender stored; which keys are new, only the repair knows.
-    proof = replace(prove(before, after), keys_added=repair.proof.keys_added, keys_removed=repair.proof.keys_removed)
+    # Measured on what Blender stored.
+    proof = prove(before, after)
     outcome.proof = merge_proofs([outcome.proof, proof])
     if not unsafe and proof.max_key_change_deg > MOST_KEY_CHANGE_DEG:
         outcome.failed.append(

@@ -22,7 +22,7 @@ SHORT_NAMES = {
     "QA103": "length",
     "QA104": "flip",
     "QA105": "collapse",
-    "QA106": "half turn",
+    "QA106": "½ turn",
     "QA201": "wrap",
     "QA203": "spin",
     "QA301": "ignored",

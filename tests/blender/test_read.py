@@ -415,3 +415,23 @@ def test_the_record_of_a_removed_action_says_so():
     bpy.data.actions.remove(bpy.data.actions["A"])
     with pytest.raises(LookupError, match="no longer in this file"):
         read.read_again(record)
+
+
+def test_the_pose_of_another_action_is_no_stored_value() -> None:
+    """Two actions of one bone: only z keyed in the first, all four in the second, which is played just now."""
+    rig = build.make_rig("Rig", ["B"])
+    data = rig.animation_data_create()
+    path = 'pose.bones["B"].rotation_quaternion'
+    for name, components in (("One", (3,)), ("Two", (0, 1, 2, 3))):
+        curves = build.make_fcurves(name, "Rig")
+        for component in components:
+            build.make_curve(curves, path, component, [1, 10], [0.5, 0.6])
+    one, two = bpy.data.actions["One"], bpy.data.actions["Two"]
+    build.assign(data, one)
+    (record,) = read.read_action(one)
+    assert np.isfinite(record.clip.tracks.pose).all()
+    build.assign(data.nla_tracks.new().strips.new("One", 1, one), one)
+    build.assign(data, two)
+    (record,) = read.read_action(one)
+    assert record.clip.users == ("Rig",)
+    assert np.isnan(record.clip.tracks.pose[0]).tolist() == [True, True, True, False]

@@ -136,7 +136,7 @@ def test_json_is_valid_strict_and_as_the_schema_says() -> None:
     }
     repair = document["files"][0]["repair"]
     assert repair["proof"] == {
-        "max_key_change_deg": 0, "max_between_change_deg": 340, "keys_added": 2, "keys_removed": 0,
+        "max_key_change_deg": 0, "max_between_change_deg": 340, "keys_added": 2, "keys_removed": 0, "not_measured": [],
     }  # fmt: skip
     assert (repair["output"], repair["backup"], repair["remark"]) == ("out/walk.glb", "a/walk.glb.bak", "a remark")
 

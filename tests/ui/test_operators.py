@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 bpy = pytest.importorskip("bpy")
+mathutils = pytest.importorskip("mathutils")
 
 from quat_audit import reports, ui  # noqa: E402
 from quat_audit.blender import compat, ignore, read  # noqa: E402
@@ -128,6 +129,25 @@ def test_fix_safe_negates_what_is_wrong_and_says_the_proof(said) -> None:
     assert after == flipped
     assert RESULTS.rows == [] and len(state().rows) == 0
     assert "2 keys negated on 2 bones" in draw_all().text
+
+
+def test_the_proof_knows_which_keys_a_repair_added(said) -> None:
+    """A component without its key in the middle: the keys after the new one are still the ones they were."""
+    rig = build.make_rig("Rig", ("Arm",))
+    fcurves = build.make_fcurves("Walk", "Rig")
+    path = 'pose.bones["Arm"].rotation_quaternion'
+    p = np.linspace(0.0, 4.0, 9)
+    quaternions = [mathutils.Euler((0.4 * np.sin(2 * t), 0.0, 0.5 * np.cos(2 * t))).to_quaternion() for t in p]
+    for index in range(4):
+        step = 2 if index == 3 else 1
+        frames, values = 1.0 + 6.0 * np.arange(9), [q[index] for q in quaternions]
+        build.make_curve(fcurves, path, index, frames[::step], values[::step])
+    rig.animation_data_create()
+    build.assign(rig.animation_data, bpy.data.actions["Walk"])
+    scenes.audit()
+    assert bpy.ops.quat_audit.fix_safe("EXEC_DEFAULT") == {"FINISHED"}
+    assert {len(c.keyframe_points) for c in build.fcurves_of(bpy.data.actions["Walk"])} == {9}
+    assert "keyed poses changed by 0.000°" in said()[-1]
 
 
 def test_fix_this_leaves_the_other_bones_alone(said) -> None:

@@ -75,7 +75,7 @@ def test_a_line_of_the_list() -> None:
     choices, layout = properties.state(bpy.context), Layout()
     item = choices.rows[0]
     lists.QUATAUDIT_UL_findings.draw_item(None, bpy.context, layout, choices, item, 0, choices, "active", 0)
-    assert layout.calls == [("prop", "checked"), *(("label", text) for text in ("Arm", "flip", "340°", "11"))]
+    assert layout.calls == [("prop", "checked"), *(("label", text) for text in ("Arm", "flip", "340° 11"))]
     assert set(icons._collection[0]) == set(icons.COLOURS)
 
 
