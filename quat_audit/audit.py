@@ -11,6 +11,7 @@ import numpy as np
 from .clip import Clip, kind_played
 from .finding import NOTE, SEVERITIES, ClipRow, Finding
 from .rules import RULES, Limits, Rule
+from .skinning.skin import Motion, Skin
 
 Overrides = Mapping[str, Limits]
 
@@ -33,6 +34,30 @@ def find(rule: Rule, clip: Clip, limits: Overrides | None) -> list[Finding]:
     if any(clip.curves.unevaluable):
         found = [finding for finding in found if not _why_unjudged(clip, finding.subject)]
     return [_as_notes(finding) if _unplayed(clip, finding.subject) else finding for finding in found]
+
+
+def audit_skin(
+    skin: Skin, motion: Motion, rules: Sequence[Rule] = RULES, limits: Overrides | None = None
+) -> list[Finding]:
+    """All findings of some rules on one skinned mesh over some frames: worst first, then by code and joint."""
+    found = [finding for rule in rules for finding in find_in_skin(rule, skin, motion, limits)]
+    return sorted(found, key=lambda f: (-SEVERITIES.index(f.severity), f.code, f.bone))
+
+
+def skin_not_evaluated(skin: Skin) -> list[tuple[str, str]]:
+    """(what, why) for everything about a skin that could not be judged."""
+    rows = list(skin.not_evaluated)
+    if skin.blocking:
+        rows.append((skin.mesh, "what shows of its deformation is not measured, for the reasons given"))
+    return rows
+
+
+def find_in_skin(rule: Rule, skin: Skin, motion: Motion, limits: Overrides | None) -> list[Finding]:
+    """One rule's findings; none from rules about positions where those cannot be computed (`Skin.blocking`)."""
+    if rule.find_skin is None or (skin.blocking and not rule.keys_only):
+        return []
+    with np.errstate(all="ignore"):
+        return rule.find_skin(skin, motion, rule_limits(rule, limits))
 
 
 def _unplayed(clip: Clip, track: int) -> bool:
