@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""quat_audit: audits rotation animation, repairs it, and proves that no keyed pose changed.
+"""quat_audit: audits rotation animation and skin weights, repairs them, and proves that no keyed pose changed.
 
-One thing flows through the house: a Clip (one action slot as NumPy arrays).
+Two things flow through the house: a Clip (one action slot as NumPy arrays) and a Skin (one mesh and its weights).
 
     clip.py       Clip and its invariants
     finding.py    what an audit says: findings, repairs, proofs, reports
     rotation/     quaternions, Euler orders, interpolation, F-curve evaluation       NumPy only
     keys.py       the keys of a clip's rotations as rows; measure.py what they show  NumPy only
+    skinning/     Skin; linear and dual quaternion blending, weights, measures       NumPy only
     rules/        one file a rule; RULES is an explicit tuple                        NumPy only
-    audit.py      clip + rules -> findings
-    repair.py     clip + rules -> edited clip + proof
+    audit.py      clip or skin + rules -> findings
+    repair.py     clip or skin + rules -> edited clip or skin + proof
     profiles.py   which rules, limits and severities matter for a purpose
     ignores.py    findings that are to be left alone, and why
     key_signs.py  the signs of chosen quaternion keys: align, flip                   NumPy only
     files/        glTF and BVH bytes <-> Clip                                        no bpy
-    blender/      Blender's actions <-> Clip                                         bpy
+    blender/      Blender's actions <-> Clip, its skinned meshes <-> Skin            bpy
     ui/           sidebar panel, operators, preferences                              bpy
     inputs.py     what a person types -> files
     sources.py    a path, by its bytes or through Blender -> clips

@@ -7,6 +7,8 @@
     report = api.fix_file("walk.glb", output="fixed/walk.glb")     # a dry run without output and in_place
     findings = api.audit_action(bpy.data.actions["Walk"])          # in Blender
     repairs = api.fix_object(bpy.context.object)                   # in Blender; undo is the caller's
+    findings = api.audit_mesh(bpy.context.object)                  # in Blender: its weights, and how they deform
+    repair = api.fix_mesh(bpy.context.object)                      # in Blender; undo is the caller's
 
 What is returned are the plain records of `finding.py`; `reports.FORMATS` renders them.
 """
@@ -18,13 +20,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from .audit import audit_clip
+from .audit import audit_clip, audit_skin
 from .clip import Clip
 from .errors import InputError
-from .finding import FileRepair, FileReport, Finding, Repair
+from .finding import FileRepair, FileReport, Finding, Repair, SkinRepair
 from .fixing import DEFAULT, Settings, audit_opened, fix_opened, make_target
 from .publish import Publisher
-from .repair import repair_clip
+from .repair import repair_clip, repair_skin
 from .sources import AUTO, BLENDER, how, open_path
 
 __all__ = [
@@ -32,9 +34,11 @@ __all__ = [
     "Settings",
     "audit_action",
     "audit_file",
+    "audit_mesh",
     "audit_object",
     "fix_action",
     "fix_file",
+    "fix_mesh",
     "fix_object",
     "output_suffix",
 ]
@@ -121,6 +125,37 @@ def fix_object(obj: Any, settings: Settings = DEFAULT) -> list[Repair]:
 
 def _audit(clip: Clip, settings: Settings) -> list[Finding]:
     return audit_clip(clip, settings.rules, settings.limits, caps=settings.caps)
+
+
+def audit_mesh(obj: Any, settings: Settings = DEFAULT, frames: Sequence[float] | None = None) -> list[Finding]:
+    """Audit the weights of a skinned mesh object, and its deformation over some frames (by default the scene's).
+
+    Raises:
+        LookupError: it is no skinned mesh, or Blender does not pose it; the message says what to do.
+    """
+    posed = _posed(obj, frames)
+    return audit_skin(posed.record.skin, posed.motion, settings.rules, settings.limits, caps=settings.caps)
+
+
+def fix_mesh(obj: Any, settings: Settings = DEFAULT, frames: Sequence[float] | None = None) -> SkinRepair:
+    """Repair the weights of a skinned mesh object where they are; other users of the mesh change too.
+
+    Raises:
+        LookupError: as `audit_mesh`; or the mesh is in edit mode.
+    """
+    from .blender import skin
+
+    posed = _posed(obj, frames)
+    repair = repair_skin(posed.record.skin, posed.motion, settings.rules, settings.limits, unsafe=settings.unsafe)
+    if repair.skin is not posed.record.skin:
+        skin.write_weights(posed.record, repair.skin)
+    return repair
+
+
+def _posed(obj: Any, frames: Sequence[float] | None) -> Any:
+    from .blender import skin
+
+    return skin.read_posed_object(obj, frames)
 
 
 def _fix_in_scene(items: Sequence[Any], settings: Settings) -> list[Repair]:

@@ -13,6 +13,7 @@ import numpy as np
 from .clip import Clip, kind_played
 from .finding import NONE, NOTE, SEVERITIES, ClipRow, Finding, Ignored, Text
 from .rules import RULES, Limits, Rule
+from .skinning.skin import Motion, Skin
 
 Overrides = Mapping[str, Limits]
 Caps = Mapping[str, str]  # code → the highest severity that its findings may have
@@ -146,6 +147,34 @@ def unfixable_where_locked(clip: Clip, findings: Iterable[Finding]) -> list[Find
 def _locked(finding: Finding, why: str) -> Finding:
     occurrences = replace(finding.occurrences, fix=np.full(len(finding.occurrences), NONE))
     return replace(finding, fix=NONE, occurrences=occurrences, message=f"{finding.message} ({why})")
+
+
+def audit_skin(
+    skin: Skin,
+    motion: Motion,
+    rules: Sequence[Rule] = RULES,
+    limits: Overrides | None = None,
+    *,
+    caps: Caps | None = None,
+) -> list[Finding]:
+    """All findings of some rules on one skinned mesh over some frames: worst first, then by code and joint."""
+    return in_order(f for rule in rules for f in capped(find_in_skin(rule, skin, motion, limits), caps))
+
+
+def skin_not_evaluated(skin: Skin) -> list[tuple[str, str]]:
+    """(what, why) for everything about a skin that could not be judged."""
+    rows = list(skin.not_evaluated)
+    if skin.blocking:
+        rows.append((skin.mesh, "what shows of its deformation is not measured, for the reasons given"))
+    return rows
+
+
+def find_in_skin(rule: Rule, skin: Skin, motion: Motion, limits: Overrides | None) -> list[Finding]:
+    """One rule's findings; none from rules about positions where those cannot be computed (`Skin.blocking`)."""
+    if rule.find_skin is None or (skin.blocking and not rule.keys_only):
+        return []
+    with np.errstate(all="ignore"):
+        return rule.find_skin(skin, motion, rule_limits(rule, limits))
 
 
 def _unplayed(clip: Clip, track: int) -> bool:

@@ -284,7 +284,7 @@ def _rules(options: argparse.Namespace) -> int:
                 "rule": rule.name,
                 "summary": rule.summary,
                 "remedy": rule.remedy,
-                "fixable": rule.fix is not None,
+                "fixable": rule.fixable,
                 "limits": dict(rule.limits),
                 "doc": rule.doc,
             }
@@ -295,7 +295,7 @@ def _rules(options: argparse.Namespace) -> int:
         text = "\n\n".join(_explained(rule) for rule in rules) + "\n"
     else:
         width = max(len(rule.name) for rule in rules)
-        lines = [f"{r.code}  {r.name:<{width}}  {'fix' if r.fix else '   '}  {r.summary}" for r in rules]
+        lines = [f"{r.code}  {r.name:<{width}}  {'fix' if r.fixable else '   '}  {r.summary}" for r in rules]
         text = "\n".join(lines) + "\n\n`rules CODE` explains one: what it finds, why it matters, how it is repaired.\n"
     _emit(options, lambda colour: text)
     return OK

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .clip import Clip, Floats, Ints
+from .skinning.skin import Skin
 
 NOTE, WARNING, ERROR = "note", "warning", "error"
 SEVERITIES = (NOTE, WARNING, ERROR)  # rising
@@ -161,6 +162,32 @@ class Repair:
 
 
 @dataclass(frozen=True)
+class SkinProof:
+    """What a repair of weights did to a mesh over a clip.
+
+    Attributes:
+        vertices: whose weights changed.
+        sound_mm: the largest displacement, by either method, of a vertex whose weights were in order.
+        moved_mm: the largest of any vertex; moved_frame: where it is.
+    """
+
+    vertices: int = 0
+    sound_mm: float = 0.0
+    moved_mm: float = 0.0
+    moved_frame: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class SkinRepair:
+    """A skin with repaired weights, what was done (tracks: meshes, keys: vertices), what was refused, the proof."""
+
+    skin: Skin
+    applied: tuple[Applied, ...] = ()
+    refused: tuple[Refused, ...] = ()
+    proof: SkinProof = SkinProof()
+
+
+@dataclass(frozen=True)
 class ClipRow:
     """One line about a clip in a report."""
 
@@ -199,6 +226,7 @@ class FileRepair:
     output: str | None = None
     backup: str | None = None
     remark: str = ""
+    skin_proof: SkinProof = SkinProof()
 
 
 @dataclass(eq=False)

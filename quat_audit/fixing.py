@@ -11,13 +11,22 @@ from pathlib import Path
 
 import numpy as np
 
-from .audit import Caps, Overrides, audit_and_split, clip_row, not_evaluated, unfixable_where_locked
+from .audit import (
+    Caps,
+    Overrides,
+    audit_and_split,
+    audit_skin,
+    clip_row,
+    not_evaluated,
+    skin_not_evaluated,
+    unfixable_where_locked,
+)
 from .clip import Clip, with_curves
 from .errors import InputError
-from .finding import Applied, FileReport, Proof, Repair, merge_proofs
+from .finding import Applied, FileReport, Proof, Repair, SkinProof, SkinRepair, merge_proofs
 from .proof import prove
 from .publish import Publisher, Target, staging
-from .repair import repair_clip
+from .repair import repair_clip, repair_skin
 from .rules import RULES
 from .rules.rule import Rule
 from .sources import AUTO, Opened, Saved, open_path
@@ -59,7 +68,17 @@ def audit_opened(path: str, opened: Opened, settings: Settings, into: FileReport
         kept, ignored = audit_and_split(clip, settings.rules, settings.limits, caps=settings.caps)
         report.findings += unfixable_where_locked(clip, kept)
         report.ignored += ignored
+    if _looks_at_skins(settings):
+        skins = opened.skins()
+        for skin, motion in skins.posed:
+            report.findings += audit_skin(skin, motion, settings.rules, settings.limits, caps=settings.caps)
+        unjudged = [*skins.not_evaluated, *(row for skin, _ in skins.posed for row in skin_not_evaluated(skin))]
+        report.not_evaluated = list(dict.fromkeys([*report.not_evaluated, *unjudged]))
     return report
+
+
+def _looks_at_skins(settings: Settings) -> bool:
+    return any(rule.find_skin is not None for rule in settings.rules)
 
 
 def make_target(
@@ -89,9 +108,14 @@ def fix_opened(report: FileReport, opened: Opened, target: Target, settings: Set
     assert report.repair is not None
     repairs = [repair_clip(clip, settings.rules, settings.limits, unsafe=settings.unsafe) for clip in opened.clips]
     edited = [repair.clip for repair in repairs]
+    posed = opened.skins().posed if _looks_at_skins(settings) else ()
+    weights = [repair_skin(s, motion, settings.rules, settings.limits, unsafe=settings.unsafe) for s, motion in posed]
     changed = any(new is not old for new, old in zip(edited, opened.clips, strict=True))
-    report.repair.refused = [refused for repair in repairs for refused in repair.refused]
-    report.repair.applied = _merge_applied([a for repair in repairs for a in repair.applied])
+    changed = changed or any(new.skin is not old for new, (old, _) in zip(weights, posed, strict=True))
+    both: list[Repair | SkinRepair] = [*repairs, *weights]
+    report.repair.refused = [refused for repair in both for refused in repair.refused]
+    report.repair.applied = _merge_applied([a for repair in both for a in repair.applied])
+    report.repair.skin_proof = _worst_of(weights)
     if opened.suffix.lower() != Path(report.path).suffix.lower():
         report.repair.remark = (
             f"repaired into a {opened.suffix}: exporting a {Path(report.path).suffix} again would bake every key anew"
@@ -101,7 +125,7 @@ def fix_opened(report: FileReport, opened: Opened, target: Target, settings: Set
         report.after = _copy_audit(report)
         return
     with staging(target, opened.names(), beside=opened.beside) as (folder, name):
-        saved = opened.save(folder, name, edited)
+        saved = opened.save(folder, name, edited, [repair.skin for repair in weights])
         _note_refusals(report, saved, opened.clips, edited)
         result = _read_again(folder / name, settings.via)
         report.after = audit_opened(report.path, result, settings)
@@ -190,6 +214,18 @@ def _prove_all(before: Sequence[Clip], repairs: Sequence[Repair], after: Sequenc
         merge_proofs(proofs),
         keys_added=sum(r.proof.keys_added for r, whole in zip(repairs, kept, strict=True) if whole),
         keys_removed=sum(r.proof.keys_removed for r, whole in zip(repairs, kept, strict=True) if whole),
+    )
+
+
+def _worst_of(repairs: Sequence[SkinRepair]) -> SkinProof:
+    """One proof for all meshes of a file: vertices added up, the largest displacements."""
+    if not repairs:
+        return SkinProof()
+    worst = max((repair.proof for repair in repairs), key=lambda proof: proof.moved_mm)
+    return replace(
+        worst,
+        vertices=sum(repair.proof.vertices for repair in repairs),
+        sound_mm=max(repair.proof.sound_mm for repair in repairs),
     )
 
 

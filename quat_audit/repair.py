@@ -7,15 +7,22 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .audit import Overrides, find, rule_limits, why_ignored
-from .clip import Clip, Curves
-from .finding import NONE, SAFE, Applied, Finding, Refused, Repair, Text
+from .audit import Overrides, find, find_in_skin, rule_limits, why_ignored
+from .clip import Bools, Clip, Curves
+from .finding import NONE, SAFE, Applied, Finding, Refused, Repair, SkinProof, SkinRepair, Text
 from .proof import LENGTH_TOLERANCE_DEG, changed_keys, compare, prove
 from .rules import RULES, Rule
+from .skinning.displacement import displacement
+from .skinning.skin import Motion, Skin, influences, select
+from .skinning.weights import bad_entries
 
 # A fix can uncover another rule's fault (a completed component makes a key of wrong length), which a later
 # stage of the same pass repairs; a second pass is for what comes back to an earlier stage.
 MAX_PASSES = 4
+
+# A safe repair of weights moves no vertex that was in order: this is what float32 sums cost on a mesh of metres, and
+# a hundredth of what an eye could see.
+STILL_MM = 1e-2
 
 
 def repair_clip(
@@ -150,3 +157,73 @@ def _changed_in_curve(a: Curves, x: int, b: Curves, y: int) -> int:
         off |= (x_rows != y_rows) & ~(np.isnan(x_rows) & np.isnan(y_rows))
     gone, added = int(a.counts[x]) - len(kept), int(b.counts[y]) - len(kept)
     return int(off.sum()) + max(gone, added)
+
+
+def repair_skin(
+    skin: Skin, motion: Motion, rules: Sequence[Rule] = RULES, limits: Overrides | None = None, *, unsafe: bool = False
+) -> SkinRepair:
+    """Repair the weights that the rules find fault with. Safe fixes first; then, when asked for, the unsafe ones.
+
+    A safe fix that would move a vertex whose weights were in order is refused, and so is anything on weights that must
+    not be written. Locked groups keep theirs: the rules see to that.
+    """
+    current = skin
+    changed: dict[str, int] = {}
+    refused: dict[str, str] = {}
+    ordered = sorted((rule for rule in rules if rule.fix_skin is not None), key=lambda r: (r.stage, r.code))
+    for allow_unsafe in (False, True) if unsafe else (False,):
+        for rule in ordered:
+            assert rule.fix_skin is not None
+            found = find_in_skin(rule, current, motion, limits)
+            findings = [f for f in found if f.fix == SAFE or (allow_unsafe and f.fix != NONE)]
+            if found and skin.read_only:
+                refused[rule.code] = skin.read_only
+            if not findings or skin.read_only:
+                continue
+            edited = rule.fix_skin(current, findings, rule_limits(rule, limits), allow_unsafe)
+            touched = int(_differ(current, edited).sum())
+            far = 0.0 if allow_unsafe else _moved(current, edited, motion, _sound(current))[0]
+            if far > STILL_MM:
+                refused[rule.code] = f"a vertex would move by {far:.3f} mm, so nothing was done"
+            elif touched:
+                changed[rule.code] = changed.get(rule.code, 0) + touched
+                current = edited
+    far, frame = _moved(skin, current, motion, np.ones(len(skin), dtype=bool))
+    return SkinRepair(
+        skin=current,
+        applied=tuple(Applied(code, 1, vertices) for code, vertices in sorted(changed.items())),
+        refused=tuple(Refused(code, skin.mesh, why) for code, why in sorted(refused.items())),
+        proof=SkinProof(int(_differ(skin, current).sum()), _moved(skin, current, motion, _sound(skin))[0], far, frame),
+    )
+
+
+def _sound(skin: Skin) -> Bools:
+    """(V,) the vertex is deformed, by weights that are a share of a whole."""
+    sound = influences(skin).live.copy()
+    sound[skin.vertex_of_entry()[bad_entries(skin)]] = False
+    return sound
+
+
+def _moved(before: Skin, after: Skin, motion: Motion, which: Bools) -> tuple[float, float]:
+    """(largest displacement of some vertices by either method, mm, its frame)."""
+    rows = np.flatnonzero(which)
+    if after is before or not len(rows):
+        return 0.0, float(motion.frames[0])
+    one, other = select(before, rows), select(after, rows)
+    found = [displacement(one, other, motion, preserve_volume=preserve) for preserve in (False, True)]
+    worst = max(found, key=lambda d: d.worst)
+    return worst.worst, float(worst.frames[int(np.argmax(worst.largest))])
+
+
+def _differ(before: Skin, after: Skin) -> Bools:
+    """(V,) the stored entries of a vertex are not the same."""
+    if after is before:
+        return np.zeros(len(before), dtype=bool)
+    number = [np.diff(skin.offsets) for skin in (before, after)]
+    differs = np.asarray(number[0] != number[1])
+    rows = [np.flatnonzero(~differs[skin.vertex_of_entry()]) for skin in (before, after)]
+    group = before.group[rows[0]] != after.group[rows[1]]
+    a, b = before.weight[rows[0]], after.weight[rows[1]]
+    other = group | ~((a == b) | (np.isnan(a) & np.isnan(b)))
+    differs[before.vertex_of_entry()[rows[0]][other]] = True
+    return differs

@@ -20,6 +20,7 @@ from .files.source import Source
 from .finding import Refused
 from .inputs import BLENDER_SUFFIXES, BYTES_SUFFIXES, SUFFIXES
 from .publish import Staged
+from .skinning.skin import Motion, Skin
 
 AUTO, BYTES, BLENDER = VIA = ("auto", "bytes", "blender")
 
@@ -38,6 +39,14 @@ class Saved:
 
 
 @dataclass(frozen=True, eq=False)
+class Skins:
+    """Skinned meshes of a file with what poses each, in a fixed order; and (what, why) of what could not be read."""
+
+    posed: tuple[tuple[Skin, Motion], ...] = ()
+    not_evaluated: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
 class Opened:
     """A file that was read.
 
@@ -47,7 +56,9 @@ class Opened:
         via: "bytes" or "blender".
         suffix: the suffix that a repaired file gets.
         names: () -> relative names of the files that a repaired one consists of, the main file first.
-        save: (folder, file name, edited clips) -> what was written. With no clip edited the bytes stay.
+        save: (folder, file name, edited clips, edited skins or () for none) -> what was written. With nothing edited
+            the bytes stay.
+        skins: () -> its skinned meshes. It may take as long as playing the file does, and is done once.
         beside: the file has to be saved in the folder where it will stay, for its relative paths.
     """
 
@@ -56,7 +67,8 @@ class Opened:
     via: str
     suffix: str
     names: Callable[[], tuple[str, ...]]
-    save: Callable[[Path, str, Sequence[Clip]], Saved]
+    save: Callable[[Path, str, Sequence[Clip], Sequence[Skin]], Saved]
+    skins: Callable[[], Skins] = Skins
     beside: bool = False
 
 
@@ -124,7 +136,7 @@ def blender_version() -> str | None:
 
 
 def _from_bytes(source: Source) -> Opened:
-    def save(folder: Path, name: str, edited: Sequence[Clip]) -> Saved:
+    def save(folder: Path, name: str, edited: Sequence[Clip], skins: Sequence[Skin]) -> Saved:
         patched = source.patch(edited)
         changed = []
         for i, (relative, data) in enumerate(patched.outputs.items()):
@@ -165,7 +177,7 @@ def _make_room(folder: Path, name: str) -> Path:
 def _open_in_blender(path: Path) -> Opened:
     require_blender()
     from .blender import open as scene
-    from .blender import read, saving, write
+    from .blender import read, saving, skin, write
 
     is_blend = path.suffix.lower() == ".blend"
     if is_blend:
@@ -174,20 +186,33 @@ def _open_in_blender(path: Path) -> Opened:
         scene.import_file(path)
     records = read.read_file()
     clips = tuple(record.clip for record in records)
+    posed: list[skin.PosedSkin] = []
+    found: list[Skins] = []
 
-    def save(folder: Path, name: str, edited: Sequence[Clip]) -> Saved:
+    def skins() -> Skins:
+        if not found:
+            moving = sum(any(clip.tracks.bone) for clip in clips)
+            some, unread = skin.read_posed(other_actions=moving)
+            posed.extend(some)
+            found.append(Skins(tuple((p.record.skin, p.motion) for p in posed), tuple(unread)))
+        return found[0]
+
+    def save(folder: Path, name: str, edited: Sequence[Clip], skins: Sequence[Skin]) -> Saved:
         staged = Staged(folder / name, "")
         changes = [(r, new) for r, new in zip(records, edited, strict=True) if new is not r.clip]
-        if is_blend and not changes and not saving.has_relative_paths():
+        weights = [(p.record, new) for p, new in zip(posed, skins, strict=False) if new is not p.record.skin]
+        if is_blend and not changes and not weights and not saving.has_relative_paths():
             shutil.copyfile(path, staged.path)
             return Saved((staged,))
         remarks = []
         for record, new in changes:
             written = write.write_clip(record, new)
             remarks += [str(skipped) for skipped in written.skipped]
+        for skinned, weighted in weights:
+            skin.write_weights(skinned, weighted)
         if not is_blend:
             saving.keep_actions()
-        elif not changes:
+        elif not changes and not weights:
             remarks.append("saved by Blender so that its relative paths still hold; no key was changed")
         scene.save_blend(staged.path, compress=not is_blend or scene.is_compressed(path))
         return Saved((staged,), remark="; ".join(remarks))
@@ -199,5 +224,6 @@ def _open_in_blender(path: Path) -> Opened:
         suffix=path.suffix if is_blend else ".blend",
         names=lambda: (path.name,),
         save=save,
+        skins=skins,
         beside=True,
     )

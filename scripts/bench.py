@@ -11,34 +11,20 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import cProfile
 import importlib.util
-import io
 import json
 import math
-import pstats
 import struct
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+import bench_skinning
 import environment
-
-
-class Row(NamedTuple):
-    """One line of the table: ours against a reference, with the ratio that DESIGN.md asks for."""
-
-    what: str
-    against: str
-    at_most: float
-    ratio: float
-    ours_s: float
-    reference_s: float
-    profile: str = ""
+from bench_timing import Row, in_turn, profiled, timed
 
 
 def main(arguments: list[str]) -> int:
@@ -85,33 +71,8 @@ def _rows(repeat: int, profile: bool, glb: Path | None, largest: int) -> Iterato
     yield from _quaternions(repeat, profile)
     yield _euler(repeat, profile)
     yield _bytes(repeat, profile, glb)
+    yield from bench_skinning.rows(repeat, profile, _rig, _fill, _swinging)
     yield _growth(repeat, largest)
-
-
-def _in_turn(repeat: int, *work: Callable[[], float]) -> list[float]:
-    """The least seconds of each, measured by itself, over `repeat` rounds."""
-    best = [math.inf] * len(work)
-    for _ in range(repeat):
-        best = [min(least, one()) for least, one in zip(best, work, strict=True)]
-    return best
-
-
-def _timed(work: Callable[[], object]) -> Callable[[], float]:
-    def measure() -> float:
-        start = time.perf_counter()
-        work()
-        return time.perf_counter() - start
-
-    return measure
-
-
-def _profile(work: Callable[[], object], wanted: bool) -> str:
-    if not wanted:
-        return ""
-    profiler, out = cProfile.Profile(), io.StringIO()
-    profiler.runcall(work)
-    pstats.Stats(profiler, stream=out).sort_stats("tottime").print_stats(12)
-    return "\n".join(line[:110] for line in out.getvalue().splitlines() if line.strip())
 
 
 def _rig(bones: int, mode: str) -> tuple[Any, Any]:
@@ -220,7 +181,7 @@ def _quaternions(repeat: int, profile: bool) -> Iterator[Row]:
         for record in read.read_action(action):
             assert not audit_clip(record.clip)
 
-    bare, mine = _in_turn(repeat, _timed(lambda: _bare_read(curves)), _timed(ours))
+    bare, mine = in_turn(repeat, timed(lambda: _bare_read(curves)), timed(ours))
     what = "read + all rules, 100 bones × 4 × 2,000 keys"
     yield Row(
         what,
@@ -229,9 +190,9 @@ def _quaternions(repeat: int, profile: bool) -> Iterator[Row]:
         mine / bare,
         mine,
         bare,
-        _profile(ours, profile),
+        profiled(ours, profile),
     )
-    (loop,) = _in_turn(min(repeat, 2), _timed(lambda: _loop_over_keys(curves)))
+    (loop,) = in_turn(min(repeat, 2), timed(lambda: _loop_over_keys(curves)))
     yield Row(what, "a Python loop over the keys, QA101 to QA104", 0.1, mine / loop, mine, loop)
 
 
@@ -270,7 +231,7 @@ def _euler(repeat: int, profile: bool) -> Row:
 
     def ours() -> float:
         reset()
-        return _timed(repair)()
+        return timed(repair)()
 
     window = bpy.context.window_manager.windows[0]
     area = window.screen.areas[0]
@@ -281,9 +242,9 @@ def _euler(repeat: int, profile: bool) -> Row:
         reset()
         with bpy.context.temp_override(window=window, screen=window.screen, area=area, region=region), _silent():
             assert len(bpy.context.editable_fcurves) == 3 * bones
-            return _timed(bpy.ops.graph.euler_filter)()
+            return timed(bpy.ops.graph.euler_filter)()
 
-    reference, mine = _in_turn(repeat, blenders, ours)
+    reference, mine = in_turn(repeat, blenders, ours)
     reset()
     return Row(
         "Euler unwrap of 300 channels × 2,000 keys: read, repaired with proof, written",
@@ -292,7 +253,7 @@ def _euler(repeat: int, profile: bool) -> Row:
         mine / reference,
         mine,
         reference,
-        _profile(repair, profile),
+        profiled(repair, profile),
     )
 
 
@@ -317,7 +278,7 @@ def _bytes(repeat: int, profile: bool, glb: Path | None) -> Row:
         def imported() -> None:
             assert audit_file(path, Settings(via=BLENDER)).status == "audited"
 
-        reference, mine = _in_turn(max(2, repeat // 2), _timed(imported), _timed(ours))
+        reference, mine = in_turn(max(2, repeat // 2), timed(imported), timed(ours))
         return Row(
             f"audit of the bytes of {path.name} ({path.stat().st_size / 1e6:.1f} MB)",
             "Blender import of the file + audit",
@@ -325,7 +286,7 @@ def _bytes(repeat: int, profile: bool, glb: Path | None) -> Row:
             mine / reference,
             mine,
             reference,
-            _profile(ours, profile),
+            profiled(ours, profile),
         )
 
 
@@ -391,7 +352,7 @@ def _growth(repeat: int, largest: int) -> Row:
             for record in read.read_action(action):
                 audit_clip(record.clip)
 
-        seconds += _in_turn(max(2, repeat if size < 10**7 else 2), _timed(ours))
+        seconds += in_turn(max(2, repeat if size < 10**7 else 2), timed(ours))
     slope = float(np.polyfit(np.log10(sizes), np.log10(seconds), 1)[0])
     shown = ", ".join(f"{size:,}: {s * 1e3:.1f} ms" for size, s in zip(sizes, seconds, strict=True))
     return Row(f"growth of read + all rules ({shown})", "linear (the exponent)", 1.05, slope, seconds[-1], seconds[0])

@@ -9,7 +9,20 @@ from typing import Any
 import bpy
 import numpy as np
 from example_files import PLACES
-from example_walk import BONES, CAMERA, FIRST_FRAME, FRAME_RATE, LAST_FRAME, LINEAR, PROP, RIG, Curve, Scene, mesh
+from example_walk import (
+    BONES,
+    CAMERA,
+    FIRST_FRAME,
+    FRAME_RATE,
+    LAST_FRAME,
+    LINEAR,
+    PROP,
+    RIG,
+    Curve,
+    Scene,
+    body_weights,
+    mesh,
+)
 
 _KEYFRAME_INTERPOLATION = {"CONSTANT": 0, "LINEAR": 1, "BEZIER": 2}
 
@@ -21,7 +34,7 @@ def save(scene: Scene, path: Path) -> None:
     world = bpy.context.scene
     world.render.fps, world.frame_start, world.frame_end = FRAME_RATE, FIRST_FRAME, LAST_FRAME
     objects = {RIG: _armature(), PROP: _prop(), CAMERA: _camera()}
-    _body(objects[RIG])
+    _body(objects[RIG], scene)
     for (owner, bone), mode in scene.modes.items():
         (objects[owner].pose.bones[bone] if bone else objects[owner]).rotation_mode = mode
     for (owner, bone), value in scene.pose.items():
@@ -52,7 +65,7 @@ def _armature() -> Any:
     return rig
 
 
-def _body(rig: Any) -> None:
+def _body(rig: Any, scene: Scene) -> None:
     figure = mesh()
     data = bpy.data.meshes.new("Body")
     data.from_pydata(figure.vertices.tolist(), [], figure.triangles.tolist())
@@ -60,11 +73,12 @@ def _body(rig: Any) -> None:
     body.parent = rig
     for bone in BONES:
         body.vertex_groups.new(name=bone.name)
-    for vertex, (bones, weights) in enumerate(zip(figure.bones.tolist(), figure.weights.tolist(), strict=True)):
-        for bone_number, weight in zip(bones, weights, strict=True):
-            if weight:
-                body.vertex_groups[bone_number].add([vertex], weight, "REPLACE")
-    body.modifiers.new("Armature", "ARMATURE").object = rig
+    for vertex, weights in enumerate(scene.weights or body_weights()):
+        for name, weight in weights:
+            group = body.vertex_groups.get(name) or body.vertex_groups.new(name=name)
+            group.add([vertex], weight, "REPLACE")
+    modifier = body.modifiers.new("Armature", "ARMATURE")
+    modifier.object, modifier.use_deform_preserve_volume = rig, scene.preserve_volume
 
 
 def _prop() -> Any:

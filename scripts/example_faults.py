@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+import example_skin_faults as skin
 import numpy as np
 from example_walk import (
     CAMERA,
@@ -24,13 +25,17 @@ from example_walk import (
 
 @dataclass(frozen=True)
 class Example:
-    """A broken file: the rule it is for, the formats that can hold the fault, and the fault."""
+    """A broken file: the rule it is for, the formats that can hold the fault, and the fault.
+
+    `also` are rules that find what the fault does to the body, which is no other fault.
+    """
 
     name: str
     code: str
     says: str
     formats: tuple[str, ...]
     spoil: Callable[[Scene], Scene]
+    also: tuple[str, ...] = ()
 
 
 def _edit(scene: Scene, bone: str, prop: str, change: Callable[[Curve], Curve | None], owner: str = RIG) -> Scene:
@@ -170,8 +175,10 @@ EXAMPLES = (
     Example("zero_length_quaternion", "QA102", "a key (0, 0, 0, 0)", (BLEND, GLB), zero_length_quaternion),
     Example("non_unit_quaternion", "QA103", "a run of keys of length 0.5", (BLEND, GLB), non_unit_quaternion),
     Example("sign_flip", "QA104", "keys negated", (BLEND, GLB), sign_flip),
-    Example("collapsing_interpolation", "QA105", "handles through zero", (BLEND, GLB), collapsing_interpolation),
-    Example("half_turn_step", "QA106", "180° from key to key", (BLEND, GLB), half_turn_step),
+    Example(
+        "collapsing_interpolation", "QA105", "handles through zero", (BLEND, GLB), collapsing_interpolation, ("QA605",)
+    ),
+    Example("half_turn_step", "QA106", "180° from key to key", (BLEND, GLB), half_turn_step, ("QA605",)),
     Example("euler_wraparound", "QA201", "a pan across ±180°", (BLEND, BVH), euler_wraparound),
     Example("full_turn", "QA203", "0 → 360 → 720 in two steps", (BLEND,), full_turn),
     Example("ignored_rotation_channel", "QA301", "the mode does not play it", (BLEND,), ignored_rotation_channel),
@@ -180,4 +187,12 @@ EXAMPLES = (
     Example("duplicate_rotation_channels", "QA304", "rotation and delta", (BLEND, GLB), duplicate_rotation_channels),
     Example("orphan_channel", "QA305", "keys of a deleted bone", (BLEND,), orphan_channel),
     Example("unordered_key_times", "QA401", "times not rising", (BLEND, GLB), unordered_key_times),
+    Example("unweighted_vertex", "QA601", "a head without weights", (BLEND,), skin.unweighted_vertex),
+    Example("weights_not_normalised", "QA602", "a foot at 80 %", (BLEND,), skin.weights_not_normalised),
+    Example("too_many_influences", "QA603", "five bones on one vertex", (BLEND,), skin.too_many_influences),
+    Example("group_without_bone", "QA604", "the group of a deleted bone", (BLEND,), skin.group_without_bone),
+    Example("volume_collapse", "QA605", "a twisted elbow", (BLEND,), skin.volume_collapse),
+    Example("preserve_volume_lost", "QA606", "Preserve Volume is on", (BLEND,), skin.preserve_volume_lost),
+    Example("scaled_dual_quaternion", "QA607", "a squashed head", (BLEND,), skin.scaled_dual_quaternion, ("QA606",)),
+    Example("bad_weight", "QA608", "a weight that is no number", (BLEND,), skin.bad_weight),
 )

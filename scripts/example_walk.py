@@ -62,11 +62,17 @@ class Curve:
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """What an example file holds. Keys of `modes` and `pose` are (owner, bone)."""
+    """What an example file holds. Keys of `modes` and `pose` are (owner, bone).
+
+    `weights` are the (vertex group, weight) pairs of each vertex of the body, None for those of `mesh`; only .blend
+    files hold them and `preserve_volume`.
+    """
 
     curves: tuple[Curve, ...]
     modes: dict[tuple[str, str], str]
     pose: dict[tuple[str, str], tuple[float, ...]]
+    weights: tuple[tuple[tuple[str, float], ...], ...] | None = None
+    preserve_volume: bool = False
 
 
 def _side(name: str, parent: str, head: Sequence[float], tail: Sequence[float], **more: object) -> list[Bone]:
@@ -249,6 +255,15 @@ _BOX = np.array(
         *([1, 2, 6], [1, 6, 5], [2, 3, 7], [2, 7, 6], [3, 0, 4], [3, 4, 7]),
     ]
 )
+
+
+def body_weights() -> tuple[tuple[tuple[str, float], ...], ...]:
+    """(vertex group, weight) pairs of each vertex of the body."""
+    figure = mesh()
+    return tuple(
+        tuple((BONES[bone].name, weight) for bone, weight in zip(bones, weights, strict=True) if weight)
+        for bones, weights in zip(figure.bones.tolist(), figure.weights.tolist(), strict=True)
+    )
 
 
 def mesh() -> Mesh:

@@ -45,6 +45,12 @@ def expected_code(path: Path) -> str:
     return {example.name: example.code for example in EXAMPLES}.get(path.stem, "")
 
 
+def expected_codes(path: Path) -> set[str]:
+    """All rules that find something in a file made here."""
+    also = {example.name: example.also for example in EXAMPLES if path.suffix == f".{BLEND}"}.get(path.stem, ())
+    return {expected_code(path), *also} - {""}
+
+
 def available_formats() -> tuple[str, ...]:
     """The formats that this Python can make."""
     return FORMATS if importlib.util.find_spec("bpy") else (GLB, BVH)

@@ -120,6 +120,13 @@ def _repair(repair: FileRepair) -> dict[str, Any]:
         },
         "output": repair.output,
     }
+    if repair.skin_proof.vertices:
+        row["skin_proof"] = {
+            "vertices_changed": int(repair.skin_proof.vertices),
+            "max_sound_mm": finite(repair.skin_proof.sound_mm),
+            "max_moved_mm": finite(repair.skin_proof.moved_mm),
+            "frame": _frame(repair.skin_proof.moved_frame),
+        }
     if repair.backup:
         row["backup"] = repair.backup
     if repair.remark:

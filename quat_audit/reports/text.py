@@ -39,6 +39,10 @@ def render(report: Report, *, colour: bool = False) -> str:
     return "\n".join(lines) + "\n"
 
 
+# Rules about skins: their findings are about meshes and vertices.
+_SKIN = "QA6"
+
+
 class _Paint:
     """Wraps text in colours, or does not."""
 
@@ -85,6 +89,8 @@ def _by_clip(file: FileReport) -> list[tuple[str, list[Finding]]]:
 
 
 def _clip_words(finding: Finding) -> str:
+    if finding.code.startswith(_SKIN) and not finding.action:
+        return finding.owner
     words = finding.action or "(unnamed action)"
     if finding.slot and finding.slot != finding.owner:
         words += f" · slot {finding.slot}"
@@ -119,8 +125,11 @@ def _findings(findings: Sequence[Finding], paint: _Paint) -> Iterator[str]:
         severities = np.array([SEVERITIES.index(s) for s in o.severity.tolist()])
         order = np.lexsort((np.arange(len(o)), -_scores(finding), -severities))[:MOST_OCCURRENCES]
         who = _who(finding) + " " * (width - _columns(_who(finding)))
-        if not len(o):
-            yield f"    {who}  {finding.message}  {_tag(finding, finding.severity, finding.fix, paint)}"
+        if not len(o) or finding.code.startswith(_SKIN):
+            # A mesh has one fault on thousands of vertices: its message counts them and names the worst.
+            says = finding.message.removeprefix(f"{_who(finding)}: ")
+            yield f"    {who}  {says}  {_tag(finding, finding.severity, finding.fix, paint)}"
+            continue
         for i in order.tolist():
             says = f"{finding.where(i)}: {finding.what(i)}"
             yield f"    {who}  {says}  {_tag(finding, str(o.severity[i]), str(o.fix[i]), paint)}"
@@ -161,10 +170,22 @@ def _repair(file: FileReport, paint: _Paint) -> Iterator[str]:
     if repair is None:
         return
     for applied in repair.applied:
+        if applied.code.startswith(_SKIN):
+            meshes = f"{applied.tracks} {'mesh' if applied.tracks == 1 else 'meshes'}"
+            vertices = f"{applied.keys_changed:,} {'vertex' if applied.keys_changed == 1 else 'vertices'}"
+            yield f"  repaired {applied.code}: weights of {vertices} on {meshes}"
+            continue
         on = f" on {_count(applied.tracks, 'track')}" if applied.tracks else ""
         yield f"  repaired {applied.code}: {_count(applied.keys_changed, 'key')}{on}"
     yield from _listed("refused", [f"{r.code} {r.data_path}: {r.why}".strip() for r in repair.refused], paint)
-    if repair.applied:
+    if repair.skin_proof.vertices:
+        skin = repair.skin_proof
+        yield "  " + paint(
+            f"vertices whose weights were in order moved by {skin.sound_mm:.3f} mm; "
+            f"largest change anywhere {skin.moved_mm:.1f} mm",
+            "good",
+        )
+    if any(not applied.code.startswith(_SKIN) for applied in repair.applied):
         p = repair.proof
         added = f"; {_count(p.keys_added, 'key')} added" if p.keys_added else ""
         removed = f"; {_count(p.keys_removed, 'key')} removed" if p.keys_removed else ""

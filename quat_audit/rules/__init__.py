@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The rules, one file each. RULES is explicit: a new rule is its file and one line here.
 
-A rule sees Clips only: it imports the clip, the views and edits of it, and the rotation maths, never Blender
-or a file format.
+A rule sees Clips or Skins only: it imports them, the views and edits of them, and the maths, never Blender or a
+file format.
 """
 
 from __future__ import annotations
@@ -26,6 +26,14 @@ _MODULES = (
     "qa304_duplicate_rotation_channels",
     "qa305_orphan_channel",
     "qa401_unordered_key_times",
+    "qa601_unweighted_vertex",
+    "qa602_weights_not_normalised",
+    "qa603_too_many_influences",
+    "qa604_group_without_bone",
+    "qa605_volume_collapse",
+    "qa606_preserve_volume_lost",
+    "qa607_scaled_dual_quaternion",
+    "qa608_bad_weight",
 )
 
 RULES: tuple[Rule, ...] = tuple(import_module(f"{__name__}.{module}").RULE for module in _MODULES)

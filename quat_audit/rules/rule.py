@@ -8,15 +8,24 @@ from dataclasses import dataclass, field
 
 from ..clip import Clip
 from ..finding import Finding
+from ..skinning.skin import Motion, Skin
 
 Limits = Mapping[str, float]
 Find = Callable[[Clip, Limits], list[Finding]]
 # (clip, findings to repair, limits, unsafe fixes too) -> edited clip; the same clip when nothing changes.
 Fix = Callable[[Clip, Sequence[Finding], Limits, bool], Clip]
+# The same for rules about skins: (skin, what poses it, limits), and edited weights instead of an edited clip.
+FindSkin = Callable[[Skin, Motion, Limits], list[Finding]]
+FixSkin = Callable[[Skin, Sequence[Finding], Limits, bool], Skin]
 
 # Order in which repairs run: keys must be in order before values mean anything, values finite before
 # curves can be completed, curves complete before quaternions have a sign.
 STAGE_TIMES, STAGE_VALUES, STAGE_CURVES, STAGE_LENGTH, STAGE_SIGNS, STAGE_INSERT = range(6)
+
+
+def nothing(clip: Clip, limits: Limits) -> list[Finding]:
+    """What a rule about skins finds in a clip."""
+    return []
 
 
 @dataclass(frozen=True)
@@ -26,7 +35,8 @@ class Rule:
     `summary` is the fault in one line; `remedy` says in a sentence or two what the fix does and what it leaves alone.
 
     `keys_only` rules judge keys alone; the others need to know what plays between and are not applied to
-    tracks whose curves cannot be evaluated from their keys.
+    tracks whose curves cannot be evaluated from their keys. Of rules about skins it says that they judge weights
+    alone; the others need right positions.
     """
 
     code: str
@@ -39,6 +49,13 @@ class Rule:
     limits: Limits = field(default_factory=dict)
     keys_only: bool = False
     remedy: str = ""
+    find_skin: FindSkin | None = None
+    fix_skin: FixSkin | None = None
+
+    @property
+    def fixable(self) -> bool:
+        """Whether it can repair what it finds."""
+        return self.fix is not None or self.fix_skin is not None
 
     def section(self, heading: str) -> str:
         """The text below a heading of the documentation ("Why it matters"), a line a paragraph.

@@ -50,7 +50,7 @@ class TestRule:
         sections = dict(zip(*[iter(re.split(r"^## (.+)$", rule.doc, flags=re.MULTILINE)[1:])] * 2, strict=True))
         grading, fix = sections["Grading"].lower(), sections["Fix"].lower()
         assert any(word in grading for word in (NOTE, WARNING, ERROR))
-        if rule.fix is None:
+        if not rule.fixable:
             assert "none" in fix or "not" in fix
         else:
             assert "safe" in fix

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Poses of armatures on many frames: the scene is stepped through them without evaluating any skinned mesh.
+
+Everything is put back afterwards: the frame, the modifiers that were switched off meanwhile, and what was posed by
+hand and not keyed (which a change of frame takes away).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import bpy
+import numpy as np
+
+from ..clip import Floats
+from ..skinning.skin import Motion
+
+_CHANNELS = (
+    ("location", 3),
+    ("rotation_quaternion", 4),
+    ("rotation_euler", 3),
+    ("rotation_axis_angle", 4),
+    ("scale", 3),
+)
+
+
+def scene_frames(scene: Any) -> list[float]:
+    """The frames of the scene's playback range."""
+    start, end = (
+        (scene.frame_preview_start, scene.frame_preview_end)
+        if scene.use_preview_range
+        else (scene.frame_start, scene.frame_end)
+    )
+    return [float(frame) for frame in range(start, end + 1)]
+
+
+def pose_matrices(obj: Any, rig: Any, frames: Sequence[float] | None = None) -> Motion:
+    """What poses a mesh object on some frames.
+
+    Args:
+        obj, rig: the mesh object and the armature of its modifier.
+        frames: may have fractions; None: as the scene stands now, without a step.
+
+    Raises:
+        LookupError: the armature is not evaluated in this view layer, or an object is scaled to nothing.
+    """
+    (motion,) = pose_many([(obj, rig)], frames)
+    if isinstance(motion, str):
+        raise LookupError(motion)
+    return motion
+
+
+def check_posed(obj: Any, rig: Any) -> None:
+    """Raise LookupError when Blender does not evaluate one of them in this view layer."""
+    bpy.context.view_layer.update()  # what was linked just now is in the layer only after that
+    layer = bpy.context.view_layer.objects
+    for one in (obj, rig):
+        if layer.get(one.name) != one:
+            raise LookupError(
+                f"{one.name} is not in the view layer, so Blender does not pose it: include its collection"
+            )
+        if not one.evaluated_get(bpy.context.evaluated_depsgraph_get()).is_evaluated:
+            raise LookupError(f"{one.name} is disabled in viewports, so Blender does not pose it: enable it")
+
+
+def is_animated(rig: Any) -> bool:
+    """Whether anything may pose the armature differently on another frame."""
+    holders = [rig, rig.data, *_ancestors(rig)]
+    moved = any(h.animation_data is not None for h in holders)
+    return moved or any(len(holder.constraints) for holder in (rig, *rig.pose.bones))
+
+
+def _ancestors(obj: Any) -> Iterator[Any]:
+    while obj.parent is not None:
+        obj = obj.parent
+        yield obj
+
+
+def pose_many(pairs: Sequence[tuple[Any, Any]], frames: Sequence[float] | None = None) -> list[Motion | str]:
+    """As `pose_matrices` for several (mesh object, armature) pairs in one pass; why not, for those scaled to nothing.
+
+    Raises:
+        LookupError: one of them is not evaluated in this view layer.
+    """
+    scene = bpy.context.scene
+    for obj, rig in pairs:
+        check_posed(obj, rig)
+    at = [scene.frame_current_final] if frames is None else list(frames)
+    deform = [np.empty((len(at), len(rig.pose.bones), 16), dtype=np.float32) for _, rig in pairs]
+    worlds = np.empty((len(pairs), 2, len(at), 4, 4))
+    if frames is None:
+        _take(pairs, 0, deform, worlds)
+    else:
+        # An armature that is hidden is posed only because a mesh that is not hidden needs it.
+        with _stepping(scene, keep=any(not rig.visible_get() for _, rig in pairs)):
+            for number, frame in enumerate(at):
+                whole = int(np.floor(frame))
+                scene.frame_set(whole, subframe=float(frame) - whole)
+                _take(pairs, number, deform, worlds)
+    motions: list[Motion | str] = []
+    for (obj, rig), matrices, (world, rig_world) in zip(pairs, deform, worlds, strict=True):
+        flat = np.abs(np.linalg.det(np.stack([world, rig_world]))).min() == 0.0
+        if flat:
+            motions.append(f"{obj.name} or {rig.name} is scaled to nothing on some frame")
+            continue
+        # Blender hands matrices out column by column.
+        channel = matrices.reshape(len(at), -1, 4, 4).swapaxes(-1, -2).astype(np.float64)
+        to_armature = np.linalg.inv(rig_world) @ world
+        motions.append(Motion(np.array(at, dtype=np.float64), channel, to_armature, world, _action_name(rig)))
+    return motions
+
+
+def _take(pairs: Sequence[tuple[Any, Any]], number: int, deform: list[Floats], worlds: Floats) -> None:
+    depsgraph = bpy.context.evaluated_depsgraph_get()
+    for pair, (obj, rig) in enumerate(pairs):
+        posed = rig.evaluated_get(depsgraph)
+        posed.pose.bones.foreach_get("matrix_channel", deform[pair][number].reshape(-1))
+        worlds[pair, 0, number] = obj.evaluated_get(depsgraph).matrix_world
+        worlds[pair, 1, number] = posed.matrix_world
+
+
+def _action_name(rig: Any) -> str:
+    data = rig.animation_data
+    return data.action.name if data is not None and data.action is not None else ""
+
+
+@contextmanager
+def _stepping(scene: Any, *, keep: bool) -> Iterator[None]:
+    """Switch mesh modifiers off (unless they are to be kept) while the frame changes; put everything back."""
+    frame, subframe = scene.frame_current, scene.frame_subframe
+    meshes = [o for o in scene.objects if o.type == "MESH" and len(o.modifiers)]
+    off = [] if keep or _geometry_is_asked_for(scene) else [m for o in meshes for m in o.modifiers if m.show_viewport]
+    posed = _posed(scene)
+    try:
+        for modifier in off:
+            modifier.show_viewport = False
+        yield
+    finally:
+        for modifier in off:
+            modifier.show_viewport = True
+        scene.frame_set(frame, subframe=subframe)
+        _pose_again(posed)
+        bpy.context.view_layer.update()
+
+
+def _geometry_is_asked_for(scene: Any) -> bool:
+    """Whether some pose depends on a mesh's shape: then all modifiers stay on."""
+    for obj in scene.objects:
+        if obj.parent_type in {"VERTEX", "VERTEX_3"}:
+            return True
+        holders = [obj, *(obj.pose.bones if obj.pose is not None else ())]
+        for constraint in (c for holder in holders for c in holder.constraints):
+            target = getattr(constraint, "target", None)
+            shape = constraint.type == "SHRINKWRAP" or getattr(constraint, "subtarget", "")
+            if target is not None and target.type == "MESH" and shape:
+                return True
+    return False
+
+
+def _posed(scene: Any) -> list[tuple[Any, str, Floats]]:
+    """(collection or object, property, values) of all that animation could overwrite."""
+    kept = []
+    for obj in scene.objects:
+        if obj.animation_data is None:
+            continue
+        kept += [(obj, name, np.array(getattr(obj, name), dtype=np.float32)) for name, _ in _CHANNELS]
+        if obj.pose is not None:
+            bones = obj.pose.bones
+            kept += [(bones, name, _all(bones, name, width)) for name, width in _CHANNELS]
+    return kept
+
+
+def _all(bones: Any, name: str, width: int) -> Floats:
+    values = np.empty(len(bones) * width, dtype=np.float32)
+    bones.foreach_get(name, values)
+    return values
+
+
+def _pose_again(posed: Sequence[tuple[Any, str, Floats]]) -> None:
+    """Only what differs is set, and one by one: unlike `foreach_set` that tells Blender to pose it again."""
+    for holder, name, values in posed:
+        if hasattr(holder, "foreach_get"):
+            rows = values.reshape(len(holder), -1)
+            now = _all(holder, name, rows.shape[1]).reshape(rows.shape)
+            for bone in np.flatnonzero(np.any(now != rows, axis=1)):
+                setattr(holder[int(bone)], name, rows[bone].tolist())
+        elif not np.array_equal(np.array(getattr(holder, name), dtype=np.float32), values):
+            setattr(holder, name, values.tolist())

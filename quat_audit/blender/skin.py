@@ -1,0 +1,401 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Skinned meshes of the open file -> Skins, and the poses of their armatures -> Motions.
+
+A Skin is what one Armature modifier sees. Whatever makes its result differ from what the arrays give is listed:
+in `blocking` when positions would be wrong, in `not_evaluated` also when they are right as far as they go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain, pairwise
+from operator import attrgetter
+from typing import Any
+
+import bpy
+import numpy as np
+
+from ..skinning.skin import Bones, Groups, Motion, Skin
+from . import pose
+
+# A minute of animation at 24 frames a second is measured in full within a third of it; longer ones on this many.
+MOST_FRAMES = 500
+
+
+@dataclass(frozen=True, eq=False)
+class BlenderSkin:
+    """A Skin and where it is in the open file, by numbers that survive an undo.
+
+    Attributes:
+        skin: what was read.
+        object_uid, armature_uid: `session_uid` of the two objects.
+        modifier: the modifier's name.
+    """
+
+    skin: Skin
+    object_uid: int
+    armature_uid: int
+    modifier: str
+
+
+@dataclass(frozen=True, eq=False)
+class PosedSkin:
+    """A skin that was read and what poses it over the frames of the scene."""
+
+    record: BlenderSkin
+    motion: Motion
+
+
+@dataclass(frozen=True)
+class NotSkinned:
+    """A mesh that asks for an armature and cannot be read, and why."""
+
+    mesh: str
+    why: str
+
+
+def read_file() -> tuple[list[BlenderSkin], list[NotSkinned]]:
+    """Every skinned mesh of the open file, in name order, and those that cannot be read."""
+    found, failed = [], []
+    for obj in sorted((o for o in bpy.data.objects if o.type == "MESH"), key=lambda o: o.name):
+        if not _wants_armature(obj):
+            continue
+        try:
+            found.append(read_object(obj))
+        except LookupError as error:
+            failed.append(NotSkinned(obj.name, str(error)))
+    return found, failed
+
+
+def read_object(obj: Any) -> BlenderSkin:
+    """The skin of one mesh object.
+
+    Raises:
+        LookupError: it is none; the message says why and what to do.
+    """
+    if obj.type != "MESH":
+        raise LookupError(f"{obj.name} is no mesh: select one")
+    modifier = _modifier(obj)
+    rig = modifier.object
+    if not len(obj.data.vertices):
+        raise LookupError(f"{obj.name} has no vertices")
+    skin = _read(obj, modifier, rig)
+    skin.validate()
+    return BlenderSkin(skin, obj.session_uid, rig.session_uid, modifier.name)
+
+
+def _wants_armature(obj: Any) -> bool:
+    return any(m.type == "ARMATURE" for m in obj.modifiers) or _by_parent(obj)
+
+
+def _by_parent(obj: Any) -> bool:
+    return obj.parent_type == "ARMATURE" and obj.parent is not None and obj.parent.type == "ARMATURE"
+
+
+def _modifier(obj: Any) -> Any:
+    modifiers = [m for m in obj.modifiers if m.type == "ARMATURE"]
+    if not modifiers:
+        if _by_parent(obj):
+            raise LookupError(
+                f"{obj.name} is deformed by its parent {obj.parent.name} without an Armature modifier: "
+                "give it one (Object > Parent > Armature Deform)"
+            )
+        raise LookupError(f"{obj.name} has no Armature modifier: nothing to measure")
+    bound = [m for m in modifiers if m.object is not None and m.object.type == "ARMATURE"]
+    if not bound:
+        raise LookupError(f"{obj.name}: its Armature modifier names no armature: choose one in the modifier")
+    shown = [m for m in bound if m.show_viewport]
+    chosen = (shown or bound)[0]
+    if not chosen.use_vertex_groups and not chosen.use_bone_envelopes:
+        raise LookupError(f"{obj.name}: its Armature modifier is bound to neither vertex groups nor envelopes")
+    return chosen
+
+
+def read_posed(
+    frames: Sequence[float] | None = None, *, other_actions: int = 0
+) -> tuple[list[PosedSkin], list[tuple[str, str]]]:
+    """Every skinned mesh of the open file over some frames, and (what, why) of what could not be read or judged.
+
+    Args:
+        frames: by default those of the scene, or as many of them as `MOST_FRAMES`, evenly picked. A file in which no
+            armature is animated is taken as it stands.
+        other_actions: how many actions of bones the file has: only those that play are measured, which is said.
+    """
+    records, failed = read_file()
+    unread = [(item.mesh, item.why) for item in failed]
+    posed = []
+    pairs = []
+    for record in records:
+        obj, rig, _ = find(record)
+        try:
+            pose.check_posed(obj, rig)
+        except LookupError as error:
+            unread.append((obj.name, str(error)))
+            continue
+        pairs.append((record, obj, rig))
+    if not pairs:
+        return [], unread
+    rigs = list(dict.fromkeys(rig for _, _, rig in pairs))
+    at, of = (frames, 0) if frames is not None else _frames(rigs)
+    if at is not None and of > len(at):
+        unread.append(("deformation", f"measured on {len(at)} of the scene's {of:,} frames, evenly picked"))
+    motions = pose.pose_many([(obj, rig) for _, obj, rig in pairs], at)
+    for (record, _, _), motion in zip(pairs, motions, strict=True):
+        if isinstance(motion, str):
+            unread.append((record.skin.mesh, motion))
+        else:
+            posed.append(PosedSkin(record, motion))
+    playing = len({motion.action for motion in motions if not isinstance(motion, str) and motion.action})
+    if other_actions > playing:
+        what = f"{other_actions - playing} of {other_actions} actions of bones"
+        unread.append((what, "deformation is measured with what plays now: assign them to their armature in turn"))
+    return posed, unread
+
+
+def read_posed_object(obj: Any, frames: Sequence[float] | None = None) -> PosedSkin:
+    """One skinned mesh object over some frames, by default those of `read_posed`.
+
+    Raises:
+        LookupError: it is none, or Blender does not pose it; the message says what to do.
+    """
+    record = read_object(obj)
+    _, rig, _ = find(record)
+    at = frames if frames is not None else _frames([rig])[0]
+    return PosedSkin(record, pose.pose_matrices(obj, rig, at))
+
+
+def _frames(rigs: Sequence[Any]) -> tuple[list[float] | None, int]:
+    """(frames to measure, None for the pose as it stands; how many the scene has)."""
+    if not any(pose.is_animated(rig) for rig in rigs):
+        return None, 0
+    every = pose.scene_frames(bpy.context.scene)
+    if len(every) <= MOST_FRAMES:
+        return every, len(every)
+    return [every[i] for i in np.unique(np.linspace(0, len(every) - 1, MOST_FRAMES).astype(int))], len(every)
+
+
+def write_weights(record: BlenderSkin, edited: Skin) -> int:
+    """Store the weights of an edited skin. Returns how many vertices changed. Undo is the caller's.
+
+    Weights that did not change are not touched: order, other groups and locks stay.
+
+    Raises:
+        LookupError: the mesh is gone, is not to be written, is in edit mode, or has changed since it was read.
+    """
+    obj, _, _ = find(record)
+    old = record.skin
+    if old.read_only:
+        raise LookupError(f"{obj.name}: {old.read_only}")
+    if obj.mode == "EDIT":
+        raise LookupError(f"{obj.name} is in edit mode: leave it to change weights")
+    if len(obj.data.vertices) != len(old) or [g.name for g in obj.vertex_groups] != list(old.groups.names):
+        raise LookupError(f"{obj.name} has changed since it was read: audit it again")
+    groups = list(obj.vertex_groups)
+    before, after = _by_vertex(old), _by_vertex(edited)
+    changed = 0
+    for vertex, (was, now) in enumerate(zip(before, after, strict=True)):
+        if was == now:
+            continue
+        changed += 1
+        for group in was.keys() - now.keys():
+            groups[group].remove([vertex])
+        for group, weight in now.items():
+            if was.get(group) != weight:
+                groups[group].add([vertex], weight, "REPLACE")
+    return changed
+
+
+def _by_vertex(skin: Skin) -> list[dict[int, float]]:
+    """Group → weight of each vertex, as stored in float32."""
+    weights = skin.weight.astype(np.float32).tolist()
+    groups, offsets = skin.group.tolist(), skin.offsets.tolist()
+    return [dict(zip(groups[start:stop], weights[start:stop], strict=True)) for start, stop in pairwise(offsets)]
+
+
+def find(record: BlenderSkin) -> tuple[Any, Any, Any]:
+    """(mesh object, armature object, modifier) that a record means. LookupError when gone from the file."""
+    by_uid = {o.session_uid: o for o in bpy.data.objects}
+    obj, rig = by_uid.get(record.object_uid), by_uid.get(record.armature_uid)
+    modifier = obj.modifiers.get(record.modifier) if obj is not None else None
+    if obj is None or rig is None or modifier is None:
+        raise LookupError(f"{record.skin.mesh} or its armature is no longer in this file: read it again")
+    return obj, rig, modifier
+
+
+def _read(obj: Any, modifier: Any, rig: Any) -> Skin:
+    mesh = obj.data
+    # With shape keys Blender starts from the reference key, which may be newer than the mesh.
+    source = mesh.shape_keys.reference_key.data if mesh.shape_keys else mesh.vertices
+    vertices = _floats(source, "co", 3).astype(np.float64)
+    bones = _read_bones(rig)
+    groups = _read_groups(obj, bones, use=modifier.use_vertex_groups)
+    offsets, group, weight = _read_weights(mesh, len(groups))
+    triangles, closed = _read_faces(mesh)
+    not_evaluated, blocking = _reasons(obj, modifier, rig, bones, groups, offsets, group)
+    scene = bpy.context.scene or bpy.data.scenes[0]
+    return Skin(
+        mesh=obj.name,
+        armature=rig.name,
+        vertices=vertices,
+        offsets=offsets,
+        group=group,
+        weight=weight,
+        groups=groups,
+        bones=bones,
+        mask=_read_mask(obj, modifier, offsets, group, weight),
+        preserve_volume=modifier.use_deform_preserve_volume,
+        envelopes=modifier.use_bone_envelopes,
+        triangles=triangles,
+        closed=closed,
+        mm_per_unit=1000.0 * scene.unit_settings.scale_length,
+        read_only=_read_only(obj),
+        not_evaluated=tuple((obj.name, why) for why in not_evaluated),
+        blocking=tuple(blocking),
+    )
+
+
+def _floats(collection: Any, name: str, width: int) -> Any:
+    values = np.empty(len(collection) * width, dtype=np.float32)
+    collection.foreach_get(name, values)
+    return values.reshape(-1, width)
+
+
+def _ints(collection: Any, name: str, width: int = 1) -> Any:
+    values = np.empty(len(collection) * width, dtype=np.int32)
+    collection.foreach_get(name, values)
+    return values.reshape(-1, width) if width > 1 else values
+
+
+def _read_bones(rig: Any) -> Bones:
+    # In the pose's order, which is that of the matrices.
+    bones = [rig.data.bones[b.name] for b in rig.pose.bones]
+    number = {bone.name: i for i, bone in enumerate(bones)}
+    return Bones(
+        names=tuple(number),
+        deform=np.array([bone.use_deform for bone in bones], dtype=bool),
+        parent=np.array([number[b.parent.name] if b.parent else -1 for b in bones], dtype=np.int64),
+        rest=np.array([bone.matrix_local for bone in bones], dtype=np.float64).reshape(-1, 4, 4),
+        tail=np.array([bone.tail_local for bone in bones], dtype=np.float64).reshape(-1, 3),
+    )
+
+
+def _read_groups(obj: Any, bones: Bones, *, use: bool) -> Groups:
+    deforming = {name: i for i, name in enumerate(bones.names) if bones.deform[i]}
+    groups, elsewhere = list(obj.vertex_groups), _named_elsewhere(obj)
+    return Groups(
+        names=tuple(g.name for g in groups),
+        locked=np.array([g.lock_weight for g in groups], dtype=bool),
+        bone=np.array([deforming.get(g.name, -1) if use else -1 for g in groups], dtype=np.int64),
+        elsewhere=np.array([g.name in elsewhere for g in groups], dtype=bool),
+    )
+
+
+def _named_elsewhere(obj: Any) -> set[str]:
+    """Vertex groups that modifiers, shape keys and particle systems name."""
+    holders = [*obj.modifiers, *obj.particle_systems]
+    if obj.data.shape_keys is not None:
+        holders += obj.data.shape_keys.key_blocks
+    names = set()
+    for holder in holders:
+        for prop in holder.bl_rna.properties:
+            if prop.type == "STRING" and "vertex_group" in prop.identifier:
+                names.add(getattr(holder, prop.identifier))
+    return names
+
+
+def _read_weights(mesh: Any, groups: int) -> tuple[Any, Any, Any]:
+    """(offsets, group, weight). There is no `foreach_get` for weights: a loop, but one that runs in C."""
+    lists = list(map(attrgetter("groups"), mesh.vertices))
+    counts = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
+    total = int(counts.sum())
+    entries = list(chain.from_iterable(lists))
+    group = np.fromiter(map(attrgetter("group"), entries), dtype=np.int64, count=total)
+    weight = np.fromiter(map(attrgetter("weight"), entries), dtype=np.float32, count=total)
+    known = group < groups  # a number beyond the groups is one that Blender passes over
+    if not known.all():
+        counts = np.bincount(np.repeat(np.arange(len(counts)), counts)[known], minlength=len(counts))
+        group, weight = group[known], weight[known]
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), group, weight
+
+
+def _read_faces(mesh: Any) -> tuple[Any, bool]:
+    mesh.calc_loop_triangles()
+    triangles = _ints(mesh.loop_triangles, "vertices", 3).astype(np.int64).reshape(-1, 3)
+    uses = np.bincount(_ints(mesh.loops, "edge_index"), minlength=len(mesh.edges)) if len(mesh.loops) else np.zeros(0)
+    return triangles, bool(len(mesh.polygons) and np.all(uses == 2))
+
+
+def _read_mask(obj: Any, modifier: Any, offsets: Any, group: Any, weight: Any) -> Any:
+    """(V,) how far the modifier applies, None where it has no vertex group (or names one that is not there)."""
+    number = obj.vertex_groups.find(modifier.vertex_group) if modifier.vertex_group else -1
+    if number < 0 or not len(group):
+        return None
+    mask = np.zeros(len(offsets) - 1)
+    mine = group == number
+    mask[np.repeat(np.arange(len(mask)), np.diff(offsets))[mine]] = weight[mine]
+    return 1.0 - mask if modifier.invert_vertex_group else mask
+
+
+def _reasons(
+    obj: Any, modifier: Any, rig: Any, bones: Bones, groups: Groups, offsets: Any, group: Any
+) -> tuple[list[str], list[str]]:
+    """(what is left out, which of that makes positions wrong)."""
+    blocking = []
+    shown = [m for m in obj.modifiers if m.show_viewport]
+    if not modifier.show_viewport:
+        notes = ["its Armature modifier is switched off in the viewport: measured as if it were on"]
+        after: list[Any] = []
+    else:
+        at = shown.index(modifier)
+        before, after, notes = shown[:at], shown[at + 1 :], []
+        chained = [m.name for m in after if m.type == "ARMATURE"]
+        if chained:
+            blocking.append(
+                f"several Armature modifiers in a chain: only {modifier.name} is read, not {', '.join(chained)}"
+            )
+        if before:
+            names = ", ".join(m.name for m in before)
+            blocking.append(f"modifiers before the Armature modifier change its input: {names}")
+    correctives = [m.name for m in after if m.type != "ARMATURE"]
+    if correctives:
+        notes.append(f"modifiers after the Armature modifier are not included: {', '.join(correctives)}")
+    used = np.unique(groups.bone[group]) if len(group) else np.zeros(0, dtype=np.int64)
+    used = used[used >= 0]
+    curved = [bones.names[b] for b in used if rig.data.bones[bones.names[b]].bbone_segments > 1]
+    if curved:
+        blocking.append(f"bendy bones are not computed: {', '.join(curved)}")
+    enveloped = [bones.names[b] for b in used if rig.data.bones[bones.names[b]].use_envelope_multiply]
+    if enveloped:
+        blocking.append(f"weights multiplied by bone envelopes are not computed: {', '.join(enveloped)}")
+    if modifier.use_bone_envelopes:
+        named = groups.bone[group] >= 0
+        has = np.bincount(np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))[named], minlength=len(offsets) - 1)
+        bare = int(np.sum(has == 0))
+        if bare:  # every other vertex goes by its groups alone
+            blocking.append(f"bone envelopes are not computed; {bare} vertices without a bone's group go by them")
+    if _shape_keys_move(obj):
+        blocking.append("shape keys are not included: the rest shape is the reference key")
+    if rig.data.is_editmode:
+        blocking.append(f"{rig.name} is in edit mode, where it deforms nothing: leave edit mode")
+    if obj.mode == "EDIT":
+        notes.append("the mesh is in edit mode: weights are those from before")
+    return notes + blocking, blocking
+
+
+def _shape_keys_move(obj: Any) -> bool:
+    keys = obj.data.shape_keys
+    if keys is None or len(keys.key_blocks) < 2:
+        return False
+    if not keys.use_relative or keys.animation_data is not None or obj.show_only_shape_key:
+        return True
+    return any(not block.mute and block.value for block in keys.key_blocks if block != keys.reference_key)
+
+
+def _read_only(obj: Any) -> str:
+    for block, what in ((obj, "object"), (obj.data, "mesh")):
+        if block.library is not None:
+            return f"the {what} is linked from another file"
+        if block.override_library is not None and what == "mesh":
+            return "the mesh is a library override: edit it in its own file"
+    return ""

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The deform weights of a vertex do not sum to one.
+
+## What it finds
+Vertices whose weights in the groups of deforming bones sum to something off 1 by more than `sum_tolerance` (2e-3: half
+a part of 8 bits, which is what engines store weights in).
+
+## Why it matters
+Blender normalises while it deforms, with and without Preserve Volume, so nothing shows here. An exporter or engine that
+does not normalise pulls the vertex towards the skeleton's origin, or pushes it away.
+
+## Grading
+warning, with what normalising moves in Blender over the clip (nothing but rounding, by both methods), and how far an
+engine that does not normalise would put the vertex off, in millimetres.
+
+## Fix
+Safe: weights scaled to a sum of 1, groups that are locked keep theirs. Where a locked group has a part of the vertex
+the proportions change, and so the pose: unsafe there, and left alone where the locked weights leave no room.
+
+## Known limits
+Weights in groups that name no deforming bone do not count, as in Blender.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..clip import Floats
+from ..finding import NONE, SAFE, UNSAFE, WARNING, Finding, Occurrences
+from ..skinning import linear
+from ..skinning.displacement import displacement, distance_mm, to_mm
+from ..skinning.skin import Motion, Skin, influences, select
+from ..skinning.weights import bad_entries, normalise, not_normalised, touched_by_lock
+from .rule import STAGE_LENGTH, Limits, Rule, nothing
+from .skin_findings import how_many, skin_finding, vertices_of
+
+CODE, NAME = "QA602", "weights-not-normalised"
+
+LIMITS = {"sum_tolerance": 2e-3}
+
+
+def find(skin: Skin, motion: Motion, limits: Limits) -> list[Finding]:
+    inf = influences(skin)
+    off = not_normalised(inf, limits["sum_tolerance"])
+    off[skin.vertex_of_entry()[bad_entries(skin)]] = False  # QA608 first
+    rows = np.flatnonzero(off)
+    if not len(rows):
+        return []
+    after = normalise(skin, off)
+    moves = max(displacement(skin, after, motion, preserve_volume=preserve).worst for preserve in (False, True))
+    engine, frames = _engine_mm(skin, motion, rows)
+    locked = touched_by_lock(skin)[rows]
+    changes = np.abs(influences(after).total[rows] - 1.0) <= limits["sum_tolerance"]
+    fix = np.where(changes, np.where(locked, UNSAFE, SAFE), NONE)
+
+    def message(occurrences: Occurrences, worst: int) -> str:
+        return (
+            f"weights sum to {occurrences.measured['sum'][worst]:.4g}; "
+            f"{occurrences.measured['engine_mm'][worst]:.1f} mm off where they are not normalised"
+        )
+
+    def headline(occurrences: Occurrences, worst: int) -> str:
+        number = how_many(len(rows), "vertex whose weights do", "vertices whose weights do")
+        return (
+            f"{number} not sum to 1 (one to {occurrences.measured['sum'][worst]:.4g}): up to "
+            f"{occurrences.measured['engine_mm'].max():.1f} mm off in engines that do not normalise; "
+            f"normalising moves {moves:.2g} mm here"
+        )
+
+    return skin_finding(
+        skin,
+        motion,
+        CODE,
+        NAME,
+        message,
+        rows=rows,
+        severity=WARNING,
+        fix=NONE if skin.read_only else fix,
+        kind=np.where(locked, "locked", "off"),
+        measured={"engine_mm": engine, "sum": inf.total[rows], "moves_mm": np.full(len(rows), moves)},
+        frames=frames,
+        headline=headline,
+    )
+
+
+def _engine_mm(skin: Skin, motion: Motion, rows: np.ndarray[tuple[int], np.dtype[np.int64]]) -> tuple[Floats, Floats]:
+    """(N,) how far vertices are off without normalising, the largest over the clip in mm, and its frame.
+
+    Without it they go to their sum times the place, as seen from the skeleton's origin.
+    """
+    excess = influences(skin).total[rows] - 1.0
+    part = select(skin, rows)
+    most, at = np.full(len(rows), -1.0), np.full(len(rows), motion.frames[0])
+    metric = to_mm(skin, motion)
+    step = max(1, 2**19 // len(rows))
+    for start in range(0, len(motion), step):
+        now = slice(start, min(len(motion), start + step))
+        some = motion.part(now)
+        origin = -np.linalg.solve(some.to_armature[:, :3, :3], some.to_armature[:, :3, 3:])[..., 0]
+        away = (linear.deform(part, some) - origin[:, None]) * excess[:, None]
+        mm = distance_mm(away.transpose(2, 0, 1), metric[now])
+        highest = mm.max(axis=0)
+        at = np.where(highest > most, some.frames[mm.argmax(axis=0)], at)
+        most = np.maximum(most, highest)
+    return most, at
+
+
+def fix(skin: Skin, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Skin:
+    chosen = vertices_of(findings, unsafe, len(skin))
+    return normalise(skin, chosen) if chosen.any() else skin
+
+
+RULE = Rule(
+    CODE,
+    NAME,
+    "deform weights that do not sum to one",
+    __doc__,
+    nothing,
+    stage=STAGE_LENGTH,
+    limits=LIMITS,
+    keys_only=True,
+    find_skin=find,
+    fix_skin=fix,
+)

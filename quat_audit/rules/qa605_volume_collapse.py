@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A joint loses its volume under linear blending.
+
+## What it finds
+Joints whose shared vertices come, on some frame, below `radius_percent` (70) per cent of the distance from the joint's
+axis that dual quaternions would keep them at: the candy wrapper of a twisted forearm, the pinched elbow.
+
+## Why it matters
+It shows, here and in every engine, as a waist in the limb. Twisted by 180° the limb is a point.
+
+## Grading
+warning, with the joint, the frame and the percentage.
+
+## Fix
+None: twist bones, other weights or Preserve Volume (the preview shows it) are the artist's choice.
+
+## Known limits
+Not looked for while Preserve Volume is on (QA606 says what becomes of that elsewhere). Measured on at most 96 vertices
+of each joint that both sides have at least a quarter of, about the axis that the lower bone is turned round.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..finding import NONE, WARNING, Finding, Occurrences
+from ..skinning.measure import scanned
+from ..skinning.skin import Motion, Skin
+from .rule import Limits, Rule, nothing
+from .skin_findings import skin_finding
+
+CODE, NAME = "QA605", "volume-collapse"
+
+LIMITS = {"radius_percent": 70.0}
+
+
+def find(skin: Skin, motion: Motion, limits: Limits) -> list[Finding]:
+    if skin.preserve_volume:
+        return []
+    scan = scanned(skin, motion)
+    if not scan.radius.size:
+        return []
+    percent = 100.0 * np.where(np.isnan(scan.radius), 1.0, scan.radius)
+    found = []
+    for joint in np.flatnonzero(percent.min(axis=0) < limits["radius_percent"]):
+        frame = int(percent[:, joint].argmin())
+
+        def message(occurrences: Occurrences, worst: int) -> str:
+            left = float(occurrences.measured["radius_percent"][worst])
+            gap = float(occurrences.measured["gap_mm"][worst])
+            return f"keeps {left:.0f} % of its radius ({gap:.0f} mm from where dual quaternions have it)"
+
+        def headline(occurrences: Occurrences, worst: int, frame: int = frame) -> str:
+            return f"frame {scan.frames[frame]:g}: the joint {message(occurrences, worst)}"
+
+        found += skin_finding(
+            skin,
+            motion,
+            CODE,
+            NAME,
+            message,
+            rows=np.array([scan.joints.below[joint]]),
+            severity=WARNING,
+            fix=NONE,
+            kind="collapse",
+            measured={
+                "lost_percent": np.array([100.0 - percent[frame, joint]]),
+                "radius_percent": np.array([percent[frame, joint]]),
+                "gap_mm": np.array([scan.gap[frame, joint]]),
+            },
+            frames=np.array([scan.frames[frame]]),
+            bone=scan.bones[joint],
+            vertices=False,
+            headline=headline,
+        )
+    return found
+
+
+RULE = Rule(CODE, NAME, "a joint that linear blending makes collapse", __doc__, nothing, limits=LIMITS, find_skin=find)

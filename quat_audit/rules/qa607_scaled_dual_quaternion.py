@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""A bone that deforms by dual quaternions is scaled unevenly, or its scale is animated.
+
+## What it finds
+Under Preserve Volume: bones with weights whose deformation scales one axis unlike another, or unlike itself on another
+frame, by more than `scale_tolerance` (1e-3).
+
+## Why it matters
+A dual quaternion holds no scale. Blender splits it off and lets it act at the vertex, other programs drop it or blend
+it in other ways: stretch and squash look different there, or are gone.
+
+## Grading
+note.
+
+## Fix
+None: it may be meant.
+
+## Known limits
+An even scale that stays the same is carried by every program, and not reported.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..finding import NONE, NOTE, Finding, Occurrences
+from ..skinning.skin import Motion, Skin, influences
+from .rule import Limits, Rule, nothing
+from .skin_findings import skin_finding
+
+CODE, NAME = "QA607", "scaled-dual-quaternion"
+
+LIMITS = {"scale_tolerance": 1e-3}
+
+
+def find(skin: Skin, motion: Motion, limits: Limits) -> list[Finding]:
+    if not skin.preserve_volume:
+        return []
+    inf = influences(skin)
+    bones = np.unique(inf.bone[inf.weight > 0])
+    # Length of the bone's own axes after posing: (F, b, 3).
+    scale = np.linalg.norm((motion.deform[:, bones] @ skin.bones.rest[bones])[..., :3, :3], axis=-2)
+    uneven = (scale.max(axis=2) - scale.min(axis=2)).max(axis=0)
+    change = (scale.max(axis=0) - scale.min(axis=0)).max(axis=1)
+    most = np.maximum(uneven, change)
+    with np.errstate(invalid="ignore"):
+        which = np.flatnonzero(most > limits["scale_tolerance"])
+    kind = np.where(uneven[which] > limits["scale_tolerance"], "uneven", "animated")
+    frames = motion.frames[np.abs(scale[:, which] - 1.0).max(axis=2).argmax(axis=0)] if len(which) else None
+
+    def message(occurrences: Occurrences, worst: int) -> str:
+        how = "unevenly scaled" if occurrences.kind[worst] == "uneven" else "scaled by its animation"
+        low, high = (occurrences.measured[name][worst] for name in ("least", "largest"))
+        name = skin.bones.names[int(occurrences.rows[worst])]
+        return f"{name} is {how} ({low:.3g} to {high:.3g}) under dual quaternions"
+
+    return skin_finding(
+        skin,
+        motion,
+        CODE,
+        NAME,
+        message,
+        rows=bones[which],
+        severity=NOTE,
+        fix=NONE,
+        kind=kind,
+        measured={
+            "difference": most[which],
+            "least": scale[:, which].min(axis=(0, 2)) if len(which) else most[which],
+            "largest": scale[:, which].max(axis=(0, 2)) if len(which) else most[which],
+        },
+        frames=frames,
+        vertices=False,
+    )
+
+
+RULE = Rule(
+    CODE,
+    NAME,
+    "uneven or animated scale under dual quaternions",
+    __doc__,
+    nothing,
+    limits=LIMITS,
+    keys_only=True,
+    find_skin=find,
+)

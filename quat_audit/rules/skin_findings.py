@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""From arrays of faults of a skin to findings: one finding a mesh or a joint, its occurrences kept as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from ..clip import Floats, Ints
+from ..finding import NONE, SAFE, SEVERITIES, UNSAFE, Finding, Occurrences, worst
+from ..skinning.skin import Motion, Skin
+
+Message = Callable[[Occurrences, int], str]
+_FIXES = (NONE, UNSAFE, SAFE)
+
+
+def skin_finding(
+    skin: Skin,
+    motion: Motion,
+    code: str,
+    rule: str,
+    message: Message,
+    *,
+    rows: Ints,
+    severity: npt.ArrayLike,
+    fix: npt.ArrayLike,
+    kind: npt.ArrayLike,
+    measured: Mapping[str, Floats],
+    frames: npt.ArrayLike | None = None,
+    bone: str = "",
+    vertices: bool = True,
+    headline: Message | None = None,
+) -> list[Finding]:
+    """One finding with N occurrences, or none without any.
+
+    Args:
+        message: words for one occurrence.
+        rows: (N,) vertices, or what else the rule counts (groups, bones); see `vertices`.
+        severity, fix, kind: (N,) or one for all.
+        measured: name → (N,); the first says which occurrence is the worst of the highest severity.
+        frames: (N,) where it shows most; None: on every frame, the first is named.
+        bone: the joint that it is about.
+        vertices: the rows are vertices.
+        headline: words for the whole finding, from its worst occurrence; by default the message.
+    """
+    count = len(rows)
+    if not count:
+        return []
+    at = np.full(count, motion.frames[0]) if frames is None else np.asarray(frames, dtype=np.float64)
+    occurrences = Occurrences(
+        frames=np.stack([at, at], axis=1),
+        kind=np.broadcast_to(np.asarray(kind, dtype=np.str_), count),
+        severity=np.broadcast_to(np.asarray(severity, dtype=np.str_), count),
+        fix=np.broadcast_to(np.asarray(fix, dtype=np.str_), count),
+        measured={name: np.broadcast_to(np.asarray(v, dtype=np.float64), count) for name, v in measured.items()},
+        rows=np.asarray(rows, dtype=np.int64),
+    )
+    highest = worst(occurrences.severity.tolist())
+    weight = np.abs(next(iter(occurrences.measured.values())))
+    weight = np.where(np.isfinite(weight), weight, 1e300)  # what is no number is the worst
+    first = int(np.argmax(np.where(occurrences.severity == highest, weight, -1.0)))
+    where = partial(_place, occurrences, vertices, frames is not None)
+    what = partial(message, occurrences)
+    return [
+        Finding(
+            code=code,
+            rule=rule,
+            severity=SEVERITIES[SEVERITIES.index(highest)],
+            action=motion.action,
+            slot="",
+            owner=skin.mesh,
+            bone=bone,
+            data_path="",
+            message=f"{bone or skin.mesh}: {(headline or message)(occurrences, first)}",
+            fix=max(occurrences.fix.tolist(), key=_FIXES.index),
+            occurrences=occurrences,
+            where=where,
+            what=what,
+        )
+    ]
+
+
+def _place(occurrences: Occurrences, vertices: bool, timed: bool, number: int) -> str:
+    """Where an occurrence is: "vertex 12", "frame 7", or both."""
+    parts = [f"vertex {int(occurrences.rows[number])}"] if vertices else []
+    if timed:
+        parts.append(f"frame {float(occurrences.frames[number, 0]):.3f}".rstrip("0").rstrip("."))
+    return ", ".join(parts) or "all frames"
+
+
+def vertices_of(findings: Sequence[Finding], unsafe: bool, count: int) -> npt.NDArray[np.bool_]:
+    """(V,) vertices of all occurrences that may be repaired; V is `count`."""
+    chosen = np.zeros(count, dtype=bool)
+    for finding in findings:
+        fix = finding.occurrences.fix
+        chosen[finding.occurrences.rows[(fix == SAFE) | (unsafe & (fix == UNSAFE))]] = True
+    return chosen
+
+
+def how_many(number: int, one: str, many: str) -> str:
+    """ "1 vertex", "12,000 vertices"."""
+    return f"{number:,} {one if number == 1 else many}"

@@ -1,0 +1,417 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Skins read from the scene, the poses of a clip, and weights written back: nothing else changes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+bpy = pytest.importorskip("bpy")
+
+from quat_audit import api  # noqa: E402
+from quat_audit.blender import pose, skin  # noqa: E402
+from quat_audit.repair import repair_skin  # noqa: E402
+from quat_audit.skinning import linear, measure, weights  # noqa: E402
+from tests.blender import build_case as build  # noqa: E402
+from tests.blender import skinned  # noqa: E402
+
+HEADS = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+
+
+def make_tube(sides: int = 12, rings: int = 21, radius: float = 0.3) -> tuple[Any, Any]:
+    """(mesh object, armature object): a tube over two bones that share ten rings around its middle."""
+    rig = skinned.make_armature("Rig", HEADS, HEADS + np.array([0.0, 0.0, 1.0]), [-1, 0])
+    angle = 2 * np.pi * np.arange(sides) / sides
+    points, entries, faces = [], [], []
+    for ring, z in enumerate(np.linspace(0, 2, rings)):
+        share = float(np.clip(0.5 + (z - 1.0), 0.0, 1.0))
+        for side, a in enumerate(angle):
+            points.append((radius * np.cos(a), radius * np.sin(a), z))
+            entries.append({"Bone0": 1 - share, "Bone1": share})
+            if ring:
+                below, beside = (ring - 1) * sides, (side + 1) % sides
+                faces.append((below + side, below + beside, below + sides + beside, below + sides + side))
+    return skinned.make_mesh("Tube", np.array(points), rig, entries, faces), rig
+
+
+def animate(rig: Any, degrees: float, frames: tuple[int, int] = (1, 21)) -> None:
+    """The second bone twisted about its own axis, from rest."""
+    curves = build.make_fcurves("Twist", rig.name)
+    for index, value in ((0, np.cos(np.radians(degrees / 2))), (2, np.sin(np.radians(degrees / 2)))):
+        build.make_curve(curves, 'pose.bones["Bone1"].rotation_quaternion', index, frames, [1.0 - min(index, 1), value])
+    build.assign(rig.animation_data_create(), bpy.data.actions["Twist"])
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = frames
+
+
+def test_what_is_read_is_what_the_mesh_holds() -> None:
+    obj, rig = skinned.random_rig(1)
+    obj.vertex_groups["Bone2"].lock_weight = True
+    rig.data.bones["Bone4"].use_deform = False
+    record = skin.read_object(obj)
+    s = record.skin
+    assert (s.mesh, s.armature, record.modifier) == ("Mesh", "Rig", "Armature")
+    assert s.groups.names == tuple(g.name for g in obj.vertex_groups)
+    assert [s.groups.names[i] for i in np.flatnonzero(s.groups.locked)] == ["Bone2"]
+    for vertex in obj.data.vertices:
+        rows = slice(s.offsets[vertex.index], s.offsets[vertex.index + 1])
+        stored = [(g.group, g.weight) for g in vertex.groups]
+        assert list(zip(s.group[rows].tolist(), s.weight[rows].tolist(), strict=True)) == stored
+        assert tuple(s.vertices[vertex.index]) == tuple(vertex.co)
+    for group, bone in zip(s.groups.names, s.groups.bone.tolist(), strict=True):
+        assert bone == (-1 if group in ("No bone", "Bone4") else rig.pose.bones.find(group))
+    for number, bone in enumerate(rig.data.bones):
+        assert s.bones.names[number] == bone.name
+        np.testing.assert_array_equal(s.bones.rest[number], np.array(bone.matrix_local, dtype=np.float64))
+        assert s.bones.parent[number] == (rig.data.bones.find(bone.parent.name) if bone.parent else -1)
+
+
+def test_closed_meshes_and_their_triangles() -> None:
+    obj, _ = make_tube()
+    assert not skin.read_object(obj).skin.closed
+    rig = bpy.data.objects["Rig"]
+    corners = [(x, y, z) for z in (0, 2) for x, y in ((0, 0), (1, 0), (1, 1), (0, 1))]
+    faces = [(3, 2, 1, 0), (4, 5, 6, 7), (0, 1, 5, 4), (1, 2, 6, 5), (2, 3, 7, 6), (3, 0, 4, 7)]
+    box = skin.read_object(skinned.make_mesh("Box", np.array(corners), rig, [{"Bone0": 1.0}] * 8, faces)).skin
+    assert box.closed and len(box.triangles) == 12
+    assert measure.enclosed(box.vertices.T[:, None], box.triangles.T)[0] == pytest.approx(2.0)
+
+
+def test_the_twisted_tube_of_the_reference() -> None:
+    obj, rig = make_tube()
+    animate(rig, 179.0)
+    record = skin.read_object(obj)
+    motion = pose.pose_matrices(obj, rig, [1.0, 21.0])
+    assert motion.action == "Twist"
+    ring = np.flatnonzero(np.isclose(record.skin.vertices[:, 2], 1.0))
+    radius = np.linalg.norm(linear.deform(record.skin, motion)[1, ring, :2], axis=1)
+    np.testing.assert_allclose(radius / 0.3, 0.0087, atol=1e-4)
+
+
+def snapshot() -> dict[str, Any]:
+    """What playing a clip could leave behind."""
+    scene, posed = bpy.context.scene, [o for o in bpy.data.objects if o.pose]
+    kinds = ("objects", "meshes", "actions", "armatures")
+    return {
+        "frame": (scene.frame_current, scene.frame_subframe),
+        "modifiers": {(o.name, m.name): m.show_viewport for o in bpy.data.objects for m in o.modifiers},
+        "basis": {(o.name, b.name): tuple(map(tuple, b.matrix_basis)) for o in posed for b in o.pose.bones},
+        "places": {o.name: tuple(map(tuple, o.matrix_basis)) for o in bpy.data.objects},
+        "data": {kind: sorted(x.name for x in getattr(bpy.data, kind)) for kind in kinds},
+        "attributes": {m.name: [a.name for a in m.attributes] for m in bpy.data.meshes},
+        "handlers": [len(getattr(bpy.app.handlers, n)) for n in ("frame_change_pre", "frame_change_post")],
+        "selected": sorted(o.name for o in bpy.context.view_layer.objects if o.select_get()),
+    }
+
+
+def test_a_scan_leaves_the_scene_as_it_was() -> None:
+    obj, rig = make_tube()
+    animate(rig, 120.0)
+    obj.modifiers.new("Off", "SUBSURF").show_viewport = False
+    bpy.context.scene.frame_set(7, subframe=0.25)
+    rig.pose.bones["Bone1"].rotation_quaternion = (0.6, 0.8, 0.0, 0.0)  # posed by hand, not keyed
+    rig.pose.bones["Bone0"].location = (0.0, 0.1, 0.0)
+    bpy.context.view_layer.update()
+    before, shape = snapshot(), skinned.evaluated(obj)
+    motion = pose.pose_matrices(obj, rig, pose.scene_frames(bpy.context.scene))
+    assert len(motion) == 21
+    assert snapshot() == before
+    np.testing.assert_array_equal(skinned.evaluated(obj), shape)
+    with pytest.raises(TypeError):
+        pose.pose_matrices(obj, rig, [1.0, "no frame"])
+    assert snapshot() == before  # also when it breaks off half-way
+
+
+def test_a_clip_is_as_every_frame_is_by_itself() -> None:
+    obj, rig = make_tube()
+    animate(rig, 100.0)
+    obj.location = (1.0, 2.0, 3.0)
+    frames = [1.0, 4.5, 21.0]
+    record, motion = skin.read_object(obj), pose.pose_matrices(obj, rig, frames)
+    ours = linear.deform(record.skin, motion)
+    for number, frame in enumerate(frames):
+        bpy.context.scene.frame_set(int(frame), subframe=frame % 1)
+        np.testing.assert_allclose(ours[number], skinned.evaluated(obj), atol=1e-5)
+
+
+def test_a_pose_that_asks_for_the_shape_of_a_mesh_gets_it() -> None:
+    """A bone on a vertex of the deformed tube: its modifier must stay on while frames are stepped."""
+    obj, rig = make_tube()
+    animate(rig, 90.0)
+    follower = skinned.make_armature("Follower", HEADS[:1], HEADS[:1] + np.array([0.0, 0.0, 1.0]), [-1])
+    constraint = follower.pose.bones["Bone0"].constraints.new("COPY_LOCATION")
+    top = obj.vertex_groups.new(name="Top")
+    top.add([len(obj.data.vertices) - 1], 1.0, "REPLACE")
+    constraint.target, constraint.subtarget = obj, "Top"
+    cloth = skinned.make_mesh("Cloth", np.array([[0.0, 0.0, 0.5]]), follower, [{"Bone0": 1.0}])
+    motion = pose.pose_matrices(cloth, follower, [1.0, 21.0])
+    ours = linear.deform(skin.read_object(cloth).skin, motion)
+    bpy.context.scene.frame_set(21)
+    np.testing.assert_allclose(ours[1], skinned.evaluated(cloth), atol=1e-5)
+    assert np.abs(ours[1] - ours[0]).max() > 0.1
+
+
+# ---- what cannot be measured, and what to do about it -----------------------------------------------------------
+
+
+def _message(obj: Any) -> str:
+    with pytest.raises(LookupError) as caught:
+        skin.read_object(obj)
+    return str(caught.value)
+
+
+def test_a_message_each_for_what_is_no_skin() -> None:
+    obj, rig = make_tube()
+    assert "Rig is no mesh" in _message(rig)
+    modifier = obj.modifiers[0]
+    modifier.use_vertex_groups = False
+    assert "bound to neither vertex groups nor envelopes" in _message(obj)
+    modifier.use_vertex_groups = True
+    modifier.object = None
+    assert "names no armature" in _message(obj)
+    obj.modifiers.clear()
+    assert "no Armature modifier" in _message(obj)
+    obj.parent, obj.parent_type = rig, "ARMATURE"
+    assert "deformed by its parent Rig without an Armature modifier" in _message(obj)
+    empty = skinned.make_mesh("Empty", np.zeros((0, 3)), rig, [])
+    assert "Empty has no vertices" in _message(empty)
+    records, failed = skin.read_file()
+    assert not records and {f.mesh for f in failed} == {"Tube", "Empty"}
+
+
+def _blocking(change: Any) -> str:
+    obj, rig = make_tube()
+    change(obj, rig)
+    found = skin.read_object(obj).skin
+    assert set(found.blocking) <= {why for _, why in found.not_evaluated}
+    return "; ".join(found.blocking)
+
+
+def _second(obj: Any, rig: Any) -> None:
+    obj.modifiers.new("Again", "ARMATURE").object = rig
+
+
+def _before(obj: Any, rig: Any) -> None:
+    obj.modifiers.new("Wave", "WAVE")
+    obj.modifiers.move(1, 0)
+
+
+def _shape(obj: Any, rig: Any) -> None:
+    obj.shape_key_add(name="Basis")
+    obj.shape_key_add(name="Smile").value = 0.5
+
+
+def _edit_rig(obj: Any, rig: Any) -> None:
+    bpy.context.view_layer.objects.active = rig
+    bpy.ops.object.mode_set(mode="EDIT")
+
+
+def _bendy(obj: Any, rig: Any) -> None:
+    rig.data.bones["Bone1"].bbone_segments = 4
+
+
+def _multiplied(obj: Any, rig: Any) -> None:
+    rig.data.bones["Bone0"].use_envelope_multiply = True
+
+
+def _envelopes(obj: Any, rig: Any) -> None:
+    obj.modifiers[0].use_bone_envelopes = True
+    for group in obj.vertex_groups:
+        group.remove([0, 1, 2])
+
+
+@pytest.mark.parametrize(
+    "change, says",
+    [
+        (_second, "several Armature modifiers in a chain: only Armature is read, not Again"),
+        (_before, "modifiers before the Armature modifier change its input: Wave"),
+        (_shape, "shape keys are not included"),
+        (_edit_rig, "Rig is in edit mode, where it deforms nothing"),
+        (_bendy, "bendy bones are not computed: Bone1"),
+        (_multiplied, "weights multiplied by bone envelopes are not computed: Bone0"),
+        (_envelopes, "bone envelopes are not computed; 3 vertices"),
+    ],
+)
+def test_what_makes_positions_wrong_is_said(change: Any, says: str) -> None:
+    assert says in _blocking(change)
+
+
+def test_what_does_not_matter_blocks_nothing() -> None:
+    def harmless(obj: Any, rig: Any) -> None:
+        obj.modifiers.new("Off", "WAVE").show_viewport = False
+        obj.modifiers[0].use_bone_envelopes = True  # every vertex has groups
+        obj.shape_key_add(name="Basis")
+        obj.shape_key_add(name="Smile").value = 0.0
+        rig.data.bones["Bone0"].use_deform = False
+        rig.data.bones["Bone0"].bbone_segments = 5
+
+    assert _blocking(harmless) == ""
+
+
+def test_modifiers_after_it_are_named() -> None:
+    obj, _ = make_tube()
+    obj.modifiers.new("Corrective", "CORRECTIVE_SMOOTH")
+    found = skin.read_object(obj).skin
+    assert not found.blocking
+    assert found.not_evaluated == (("Tube", "modifiers after the Armature modifier are not included: Corrective"),)
+
+
+def test_an_armature_outside_the_view_layer_and_one_scaled_to_nothing() -> None:
+    _, rig = make_tube()
+    other, _ = skinned.random_rig(2)
+    bpy.context.scene.collection.objects.unlink(rig)
+    posed, unread = skin.read_posed()
+    assert [p.record.skin.mesh for p in posed] == ["Mesh"]
+    assert unread[0][0] == "Tube" and "Rig is not in the view layer" in unread[0][1]
+    other.scale = (0.0, 1.0, 1.0)
+    bpy.context.view_layer.update()
+    posed, unread = skin.read_posed()
+    assert not posed and "scaled to nothing" in dict(unread)["Mesh"]
+
+
+@pytest.mark.parametrize("parented", [False, True])
+@pytest.mark.parametrize("hidden", ["rig", "mesh", "both"])
+def test_what_is_hidden_is_posed_all_the_same(hidden: str, parented: bool) -> None:
+    obj, rig = make_tube()
+    animate(rig, 90.0)
+    obj.parent = rig if parented else None
+    bpy.context.view_layer.update()
+    expected = pose.pose_matrices(obj, rig, [1.0, 21.0])
+    for one in {"rig": [rig], "mesh": [obj], "both": [obj, rig]}[hidden]:
+        one.hide_set(True)
+    motion = pose.pose_matrices(obj, rig, [1.0, 21.0])
+    np.testing.assert_array_equal(motion.deform, expected.deform)
+    np.testing.assert_array_equal(motion.to_armature, expected.to_armature)
+    assert np.abs(motion.deform[1] - motion.deform[0]).max() > 0.5
+
+
+@pytest.mark.parametrize("parented", [False, True])
+def test_what_is_disabled_in_viewports(parented: bool) -> None:
+    obj, rig = make_tube()
+    animate(rig, 90.0)
+    obj.parent = rig if parented else None
+    bpy.context.view_layer.update()
+    expected = pose.pose_matrices(obj, rig, [1.0, 21.0])
+    rig.hide_viewport = True  # posed still, as the mesh needs it
+    np.testing.assert_array_equal(pose.pose_matrices(obj, rig, [1.0, 21.0]).deform, expected.deform)
+    rig.hide_viewport, obj.hide_viewport = False, True
+    with pytest.raises(LookupError, match="Tube is disabled in viewports"):
+        pose.pose_matrices(obj, rig, [1.0, 21.0])
+
+
+def test_long_scenes_are_measured_on_some_of_their_frames() -> None:
+    _, rig = make_tube()
+    animate(rig, 90.0, (1, 1200))
+    posed, unread = skin.read_posed()
+    frames = posed[0].motion.frames
+    assert len(frames) == skin.MOST_FRAMES and (frames[0], frames[-1]) == (1.0, 1200.0)
+    assert dict(unread)["deformation"] == "measured on 500 of the scene's 1,200 frames, evenly picked"
+
+
+# ---- weights back ---------------------------------------------------------------------------------------------------
+
+
+def stored(obj: Any) -> list[dict[str, float]]:
+    names = [g.name for g in obj.vertex_groups]
+    return [{names[g.group]: g.weight for g in v.groups} for v in obj.data.vertices]
+
+
+def test_only_what_a_repair_changed_is_written() -> None:
+    obj, _ = skinned.random_rig(3)
+    record = skin.read_object(obj)
+    before = stored(obj)
+    chosen = weights.counts(record.skin) > 3
+    edited = weights.cut(record.skin, 3, vertices=chosen)
+    assert skin.write_weights(record, edited) == chosen.sum() > 20
+    after = stored(obj)
+    for vertex, (old, new) in enumerate(zip(before, after, strict=True)):
+        if not chosen[vertex]:
+            assert old == new
+            continue
+        deforming = {g: w for g, w in old.items() if g != "No bone"}
+        kept = sorted(deforming, key=lambda g: -deforming[g])[:3]
+        total = sum(deforming[g] for g in kept)
+        assert new == pytest.approx(
+            {g: deforming[g] / total for g in kept} | {g: w for g, w in old.items() if g == "No bone"}
+        )
+    again = skin.read_object(obj)
+    assert skin.write_weights(again, again.skin) == 0
+
+
+def test_what_must_not_be_written_says_so() -> None:
+    obj, _ = skinned.random_rig(4)
+    record = skin.read_object(obj)
+    edited = weights.cut(record.skin, 1)
+    linked = replace(record, skin=replace(record.skin, read_only="the mesh is linked from another file"))
+    with pytest.raises(LookupError, match="linked from another file"):
+        skin.write_weights(linked, edited)
+    bpy.context.view_layer.objects.active = obj
+    bpy.ops.object.mode_set(mode="EDIT")
+    with pytest.raises(LookupError, match="is in edit mode"):
+        skin.write_weights(record, edited)
+    bpy.ops.object.mode_set(mode="OBJECT")
+    obj.vertex_groups.new(name="New")
+    with pytest.raises(LookupError, match="has changed since it was read"):
+        skin.write_weights(record, edited)
+    bpy.data.objects.remove(obj)
+    with pytest.raises(LookupError, match="no longer in this file"):
+        skin.write_weights(record, edited)
+
+
+def test_a_linked_mesh_is_read_and_reported_as_such(tmp_path: Path) -> None:
+    skinned.random_rig(5)
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "library.blend"))
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    with bpy.data.libraries.load(str(tmp_path / "library.blend"), link=True) as (_, here):
+        here.objects = ["Mesh", "Rig"]
+    for obj in here.objects:
+        bpy.context.scene.collection.objects.link(obj)
+    bpy.context.view_layer.update()
+    record = skin.read_object(bpy.data.objects["Mesh"])
+    assert "linked from another file" in record.skin.read_only
+    motion = pose.pose_matrices(bpy.data.objects["Mesh"], bpy.data.objects["Rig"], [1.0, 2.0])
+    assert len(motion) == 2 and bpy.data.objects["Mesh"].modifiers[0].show_viewport
+    repair = repair_skin(record.skin, motion, unsafe=True)
+    assert repair.skin is record.skin and {r.why for r in repair.refused} == {record.skin.read_only}
+
+
+def test_a_file_is_audited_and_repaired_with_its_weights(tmp_path: Path) -> None:
+    obj, rig = make_tube()
+    animate(rig, 140.0)
+    obj.vertex_groups["Bone0"].add([3], 0.4, "REPLACE")
+    for group in obj.vertex_groups:
+        group.remove([250])
+    path = tmp_path / "tube.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(path))
+    report = api.audit_file(path)
+    assert report.status == "audited", report.reason
+    skins = {f.code: f for f in report.findings if f.code.startswith("QA6")}
+    assert set(skins) == {"QA601", "QA602", "QA605"}
+    assert list(skins["QA601"].occurrences.rows) == [250] and list(skins["QA602"].occurrences.rows) == [3]
+    assert skins["QA605"].bone == "Bone1" and skins["QA605"].occurrences.frames[0, 0] == 21.0
+    assert skins["QA605"].action == "Twist"
+    fixed = api.fix_file(path, output=tmp_path / "fixed.blend")
+    assert fixed.status == "audited" and fixed.repair is not None and fixed.after is not None, fixed.reason
+    assert [(a.code, a.tracks, a.keys_changed) for a in fixed.repair.applied if a.code == "QA602"] == [("QA602", 1, 1)]
+    assert fixed.repair.skin_proof.vertices == 1 and fixed.repair.skin_proof.sound_mm < 1e-2
+    assert {f.code for f in fixed.after.findings if f.code.startswith("QA6")} == {"QA601", "QA605"}
+    everything = api.fix_file(path, api.Settings(unsafe=True), output=tmp_path / "all.blend")
+    assert everything.after is not None
+    assert {f.code for f in everything.after.findings if f.code.startswith("QA6")} == {"QA605"}
+
+
+def test_the_api_repairs_a_mesh_where_it_is() -> None:
+    obj, rig = make_tube()
+    animate(rig, 140.0)
+    obj.vertex_groups["Bone0"].add([3], 0.4, "REPLACE")
+    found = {f.code: f for f in api.audit_mesh(obj)}
+    assert set(found) == {"QA602", "QA605"} and found["QA605"].occurrences.frames[0, 0] == 21.0
+    repair = api.fix_mesh(obj, frames=[1.0, 21.0])
+    assert [a.code for a in repair.applied] == ["QA602"]
+    assert stored(obj)[3] == {"Bone0": 1.0, "Bone1": 0.0}
+    assert [f.code for f in api.audit_mesh(obj)] == ["QA605"]
+    with pytest.raises(LookupError, match="no mesh"):
+        api.audit_mesh(rig)
