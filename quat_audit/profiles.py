@@ -36,6 +36,7 @@ class Profile:
 
 
 _ALL = tuple(rule.code for rule in RULES)
+_SKIN = tuple(rule.code for rule in RULES if rule.find_skin is not None)
 
 
 def _without(*codes: str) -> tuple[str, ...]:
@@ -55,8 +56,9 @@ FILM = Profile(
     "film",
     "Film",
     "What shows in a render of this file, motion blur included; nothing about exporters",
-    # A half-turn step (QA106) and a full turn (QA203) play as they were keyed: only exporters lose them.
-    codes=_without("QA106", "QA203"),
+    # A half-turn step (QA106) and a full turn (QA203) play as they were keyed: only exporters lose them. Blender itself
+    # normalises weights (QA602), reads all influences (QA603) and knows Preserve Volume (QA606) and its scale (QA607).
+    codes=_without("QA106", "QA203", "QA602", "QA603", "QA606", "QA607"),
     limits={
         # A close-up on a large screen shows half of what a game camera does.
         "QA103": {"visible_deg": 0.5},
@@ -73,8 +75,9 @@ MOCAP = Profile(
     "mocap",
     "Mocap clean-up",
     "Dense keys that will be reduced, retimed and blended: every flip counts, also between neighbouring frames",
-    # Recorded channels are keyed on every frame together: what is not, was keyed by hand later, and is meant.
-    codes=_without("QA106", "QA203", "QA303"),
+    # Recorded channels are keyed on every frame together: what is not, was keyed by hand later, and is meant. A capture
+    # is cleaned up on a stand-in, whose skin (QA6) is not what will be seen.
+    codes=_without("QA106", "QA203", "QA303", *_SKIN),
     limits={
         # Reducing keys opens the gap between two neighbouring frames, and then the flip plays. At one key a frame
         # nobody turns by more than 120° on purpose (at 30 fps that is ten turns a second).

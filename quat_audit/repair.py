@@ -184,7 +184,9 @@ def repair_skin(
             touched = int(_differ(current, edited).sum())
             far = 0.0 if allow_unsafe else _moved(current, edited, motion, _sound(current))[0]
             if far > STILL_MM:
-                refused[rule.code] = f"a vertex would move by {far:.3f} mm, so nothing was done"
+                refused[rule.code] = Text(
+                    "a vertex would move by {moved_mm:.3f} mm, so nothing was done", {"moved_mm": far}
+                )
             elif touched:
                 changed[rule.code] = changed.get(rule.code, 0) + touched
                 current = edited

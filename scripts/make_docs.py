@@ -57,11 +57,18 @@ def facts(rule: Rule) -> str:
     """The table at the top of a page."""
     rows = [
         ("Severity", ", ".join(severities(rule))),
-        ("Fix", fix_kinds(rule) + f": {rule.remedy}" if rule.fix else rule.remedy),
+        ("Fix", fix_kinds(rule) + f": {rule.remedy}" if rule.fixable else rule.remedy),
         ("Profiles", ", ".join(_in_profile(rule, p) for p in PROFILES if rule.code in p.codes)),
-        ("Judges", "keys alone" if rule.keys_only else "keys and what plays between them"),
+        ("Judges", judges(rule)),
     ]
     return "| | |\n|---|---|\n" + "".join(f"| {name} | {value} |\n" for name, value in rows)
+
+
+def judges(rule: Rule) -> str:
+    """What a rule looks at."""
+    if rule.find_skin is not None:
+        return "weights and bones alone" if rule.keys_only else "weights, and the mesh that they make of the motion"
+    return "keys alone" if rule.keys_only else "keys and what plays between them"
 
 
 def severities(rule: Rule) -> list[str]:
@@ -72,7 +79,7 @@ def severities(rule: Rule) -> list[str]:
 
 def fix_kinds(rule: Rule) -> str:
     """ "safe", "unsafe" or "safe and unsafe": what a rule's fix section speaks of; "none" without a fix."""
-    if rule.fix is None:
+    if not rule.fixable:
         return "none"
     words = re.findall(r"\w+", rule.section("Fix").lower())
     # `--unsafe-fixes` and "unsafe fixes" stand for the unsafe part of a fix.
@@ -105,7 +112,7 @@ def _limits(rule: Rule) -> str:
 def reasons(rule: Rule) -> dict[str, str]:
     """Why each limit of a rule is what it is; one that means the same in several rules has its reason in QA104."""
     shared = limit_comments(import_module("quat_audit.rules.qa104_sign_flip"))
-    own = limit_comments(sys.modules[rule.find.__module__])
+    own = limit_comments(sys.modules[(rule.find_skin or rule.find).__module__])
     return {name: own.get(name) or shared.get(name, "") for name in rule.limits}
 
 

@@ -43,7 +43,7 @@ def test_a_page_says_it_all(rule: Rule) -> None:
     assert rule.remedy in page
     assert make_docs.severities(rule)
     assert make_docs.fix_kinds(rule)
-    assert (make_docs.fix_kinds(rule) == "none") == (rule.fix is None)
+    assert (make_docs.fix_kinds(rule) == "none") == (not rule.fixable)
     for name, value in rule.limits.items():
         assert f"| `{name}` | {value:g} | " in page
     assert all(make_docs.reasons(rule).values()), "every limit says where it comes from, in a comment above it"

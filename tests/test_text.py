@@ -49,7 +49,7 @@ def test_every_template_is_a_literal_with_named_values() -> None:
 @pytest.mark.parametrize("rule", RULES, ids=lambda r: r.code)
 def test_a_rule_says_in_a_sentence_what_its_fix_does(rule: Rule) -> None:
     assert rule.remedy.endswith(".") and 40 <= len(rule.remedy) <= 120, rule.remedy
-    assert rule.remedy.startswith("No automatic fix") == (rule.fix is None)
+    assert rule.remedy.startswith("No automatic fix") == (not rule.fixable)
     assert rule.summary and not rule.summary.endswith(".")
 
 

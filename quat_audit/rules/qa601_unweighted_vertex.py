@@ -26,7 +26,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..clip import Bools
-from ..finding import ERROR, NONE, UNSAFE, Finding, Occurrences
+from ..finding import ERROR, NONE, UNSAFE, Finding, Occurrences, Text
 from ..skinning.skin import Motion, Skin, influences
 from ..skinning.weights import bad_entries, copied_from, nearest
 from .rule import STAGE_INSERT, Limits, Rule, nothing
@@ -40,8 +40,8 @@ def find(skin: Skin, motion: Motion, limits: Limits) -> list[Finding]:
     number, all_of_them = int(bare.sum()), len(skin)
     bound = bool(influences(skin).live.any())
 
-    def message(occurrences: Occurrences, worst: int) -> str:
-        return "no weight on any deforming bone"
+    def message(occurrences: Occurrences, worst: int) -> Text:
+        return Text("no weight on any deforming bone")
 
     def headline(occurrences: Occurrences, worst: int) -> str:
         if not bound:
@@ -98,4 +98,5 @@ RULE = Rule(
     keys_only=True,
     find_skin=find,
     fix_skin=fix,
+    remedy="Copies the weights of the nearest vertex that has some; all other vertices keep theirs.",
 )

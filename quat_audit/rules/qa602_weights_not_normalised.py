@@ -28,7 +28,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..clip import Floats
-from ..finding import NONE, SAFE, UNSAFE, WARNING, Finding, Occurrences
+from ..finding import NONE, SAFE, UNSAFE, WARNING, Finding, Occurrences, Text
 from ..skinning import linear
 from ..skinning.displacement import displacement, distance_mm, to_mm
 from ..skinning.skin import Motion, Skin, influences, select
@@ -38,7 +38,10 @@ from .skin_findings import how_many, skin_finding, vertices_of
 
 CODE, NAME = "QA602", "weights-not-normalised"
 
-LIMITS = {"sum_tolerance": 2e-3}
+LIMITS = {
+    # Half a part of the 255 that engines store a weight in: what is smaller does not survive the export.
+    "sum_tolerance": 2e-3,
+}
 
 
 def find(skin: Skin, motion: Motion, limits: Limits) -> list[Finding]:
@@ -55,11 +58,9 @@ def find(skin: Skin, motion: Motion, limits: Limits) -> list[Finding]:
     changes = np.abs(influences(after).total[rows] - 1.0) <= limits["sum_tolerance"]
     fix = np.where(changes, np.where(locked, UNSAFE, SAFE), NONE)
 
-    def message(occurrences: Occurrences, worst: int) -> str:
-        return (
-            f"weights sum to {occurrences.measured['sum'][worst]:.4g}; "
-            f"{occurrences.measured['engine_mm'][worst]:.1f} mm off where they are not normalised"
-        )
+    def message(occurrences: Occurrences, worst: int) -> Text:
+        values = {name: float(occurrences.measured[name][worst]) for name in ("sum", "engine_mm")}
+        return Text("weights sum to {sum:.4g}; {engine_mm:.1f} mm off where they are not normalised", values)
 
     def headline(occurrences: Occurrences, worst: int) -> str:
         number = how_many(len(rows), "vertex whose weights do", "vertices whose weights do")
@@ -123,4 +124,5 @@ RULE = Rule(
     keys_only=True,
     find_skin=find,
     fix_skin=fix,
+    remedy="Scales the weights to a sum of 1; locked groups keep theirs, and Blender shows the same mesh.",
 )

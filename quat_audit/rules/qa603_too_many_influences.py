@@ -27,7 +27,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..finding import NONE, UNSAFE, WARNING, Finding, Occurrences
+from ..finding import NONE, UNSAFE, WARNING, Finding, Occurrences, Text
 from ..skinning.displacement import displacement, size_mm
 from ..skinning.skin import Motion, Skin
 from ..skinning.weights import ENGINE_INFLUENCES, counts, cut, dropped, touched_by_lock
@@ -36,7 +36,10 @@ from .skin_findings import how_many, skin_finding, vertices_of
 
 CODE, NAME = "QA603", "too-many-influences"
 
-LIMITS = {"influences": float(ENGINE_INFLUENCES)}
+LIMITS = {
+    # What glTF holds in one set of joints, and what engines read unless they are told otherwise.
+    "influences": float(ENGINE_INFLUENCES),
+}
 
 
 def find(skin: Skin, motion: Motion, limits: Limits) -> list[Finding]:
@@ -53,11 +56,12 @@ def find(skin: Skin, motion: Motion, limits: Limits) -> list[Finding]:
     percent = 100.0 * mm[rows] / size if size > 0 else mm[rows] * 0.0
     locked = touched_by_lock(skin)[rows]
 
-    def message(occurrences: Occurrences, worst: int) -> str:
+    def message(occurrences: Occurrences, worst: int) -> Text:
         at = {name: float(values[worst]) for name, values in occurrences.measured.items()}
-        return (
-            f"{at['influences']:.0f} influences; cut to {most} it moves by {at['cut_mm']:.1f} mm "
-            f"({at['of_mesh_percent']:.2f} % of the mesh), {at['dropped_percent']:.1f} % of its influence dropped"
+        return Text(
+            "{influences:.0f} influences; cut to {most} it moves by {cut_mm:.1f} mm "
+            "({of_mesh_percent:.2f} % of the mesh), {dropped_percent:.1f} % of its influence dropped",
+            {**at, "most": most},
         )
 
     def headline(occurrences: Occurrences, worst: int) -> str:
@@ -101,4 +105,5 @@ RULE = Rule(
     keys_only=True,
     find_skin=find,
     fix_skin=fix,
+    remedy="Keeps the heaviest influences and normalises them; vertices with a locked weight stay as they are.",
 )

@@ -23,10 +23,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..finding import ERROR, NONE, NOTE, Finding, Occurrences
+from ..finding import ERROR, NONE, NOTE, Finding, Occurrences, Text
 from ..skinning.skin import Motion, Skin, influences
 from .rule import Limits, Rule, nothing
-from .skin_findings import how_many, skin_finding
+from .skin_findings import skin_finding
 
 CODE, NAME = "QA604", "group-without-bone"
 
@@ -44,13 +44,22 @@ def find(skin: Skin, motion: Motion, limits: Limits) -> list[Finding]:
     rows = np.flatnonzero((skin.groups.bone < 0) & ~skin.groups.elsewhere & (holds > 0))
     bones = set(skin.bones.names)
 
-    def message(occurrences: Occurrences, worst: int) -> str:
+    def message(occurrences: Occurrences, worst: int) -> Text:
         name = skin.groups.names[int(occurrences.rows[worst])]
-        why = f"Deform is off for its bone {name}" if name in bones else f"{skin.armature} has no bone {name}"
-        held = int(occurrences.measured["only_weight"][worst])
-        vertices = how_many(int(holds[occurrences.rows[worst]]), "vertex", "vertices")
-        says = f"group {name} deforms nothing ({why}); {vertices}"
-        return f"{says}, and it is all that {held:,} of them have" if held else says
+        off = name in bones
+        why = (
+            Text("Deform is off for its bone {bone}", {"bone": name})
+            if off
+            else Text("{armature} has no bone {bone}", {"armature": skin.armature, "bone": name})
+        )
+        held, count = (int(occurrences.measured[key][worst]) for key in ("only_weight", "vertices"))
+        holds = Text("1 vertex") if count == 1 else Text("{count:,} vertices", {"count": count})
+        values = {"group": name, "why": why, "vertices": holds, "held": held}
+        if held:
+            return Text(
+                "group {group} deforms nothing ({why}); {vertices}, and it is all that {held:,} of them have", values
+            )
+        return Text("group {group} deforms nothing ({why}); {vertices}", values)
 
     return skin_finding(
         skin,
@@ -67,4 +76,13 @@ def find(skin: Skin, motion: Motion, limits: Limits) -> list[Finding]:
     )
 
 
-RULE = Rule(CODE, NAME, "a vertex group that names no deforming bone", __doc__, nothing, keys_only=True, find_skin=find)
+RULE = Rule(
+    CODE,
+    NAME,
+    "a vertex group that names no deforming bone",
+    __doc__,
+    nothing,
+    keys_only=True,
+    find_skin=find,
+    remedy="No automatic fix: only a person knows whether the bone was renamed, lost or switched off on purpose.",
+)

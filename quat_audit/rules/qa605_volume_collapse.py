@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..finding import NONE, WARNING, Finding, Occurrences
+from ..finding import NONE, WARNING, Finding, Occurrences, Text
 from ..skinning.measure import scanned
 from ..skinning.skin import Motion, Skin
 from .rule import Limits, Rule, nothing
@@ -31,7 +31,10 @@ from .skin_findings import skin_finding
 
 CODE, NAME = "QA605", "volume-collapse"
 
-LIMITS = {"radius_percent": 70.0}
+LIMITS = {
+    # An even blend keeps cos(half the turn) of the radius: 71 % at a right angle. Losing more shows.
+    "radius_percent": 70.0,
+}
 
 
 def find(skin: Skin, motion: Motion, limits: Limits) -> list[Finding]:
@@ -45,10 +48,12 @@ def find(skin: Skin, motion: Motion, limits: Limits) -> list[Finding]:
     for joint in np.flatnonzero(percent.min(axis=0) < limits["radius_percent"]):
         frame = int(percent[:, joint].argmin())
 
-        def message(occurrences: Occurrences, worst: int) -> str:
-            left = float(occurrences.measured["radius_percent"][worst])
-            gap = float(occurrences.measured["gap_mm"][worst])
-            return f"keeps {left:.0f} % of its radius ({gap:.0f} mm from where dual quaternions have it)"
+        def message(occurrences: Occurrences, worst: int) -> Text:
+            values = {name: float(occurrences.measured[name][worst]) for name in ("radius_percent", "gap_mm")}
+            return Text(
+                "keeps {radius_percent:.0f} % of its radius ({gap_mm:.0f} mm from where dual quaternions have it)",
+                values,
+            )
 
         def headline(occurrences: Occurrences, worst: int, frame: int = frame) -> str:
             return f"frame {scan.frames[frame]:g}: the joint {message(occurrences, worst)}"
@@ -76,4 +81,13 @@ def find(skin: Skin, motion: Motion, limits: Limits) -> list[Finding]:
     return found
 
 
-RULE = Rule(CODE, NAME, "a joint that linear blending makes collapse", __doc__, nothing, limits=LIMITS, find_skin=find)
+RULE = Rule(
+    CODE,
+    NAME,
+    "a joint that linear blending makes collapse",
+    __doc__,
+    nothing,
+    limits=LIMITS,
+    find_skin=find,
+    remedy="No automatic fix: twist bones, other weights or Preserve Volume are the artist's choice.",
+)

@@ -21,16 +21,21 @@ An even scale that stays the same is carried by every program, and not reported.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from ..finding import NONE, NOTE, Finding, Occurrences
+from ..finding import NONE, NOTE, Finding, Occurrences, Text
 from ..skinning.skin import Motion, Skin, influences
 from .rule import Limits, Rule, nothing
 from .skin_findings import skin_finding
 
 CODE, NAME = "QA607", "scaled-dual-quaternion"
 
-LIMITS = {"scale_tolerance": 1e-3}
+LIMITS = {
+    # A millimetre on a bone of a metre; float32 matrices of a long chain are off by less than a hundredth of that.
+    "scale_tolerance": 1e-3,
+}
 
 
 def find(skin: Skin, motion: Motion, limits: Limits) -> list[Finding]:
@@ -48,11 +53,12 @@ def find(skin: Skin, motion: Motion, limits: Limits) -> list[Finding]:
     kind = np.where(uneven[which] > limits["scale_tolerance"], "uneven", "animated")
     frames = motion.frames[np.abs(scale[:, which] - 1.0).max(axis=2).argmax(axis=0)] if len(which) else None
 
-    def message(occurrences: Occurrences, worst: int) -> str:
-        how = "unevenly scaled" if occurrences.kind[worst] == "uneven" else "scaled by its animation"
-        low, high = (occurrences.measured[name][worst] for name in ("least", "largest"))
-        name = skin.bones.names[int(occurrences.rows[worst])]
-        return f"{name} is {how} ({low:.3g} to {high:.3g}) under dual quaternions"
+    def message(occurrences: Occurrences, worst: int) -> Text:
+        values: dict[str, Any] = {name: float(occurrences.measured[name][worst]) for name in ("least", "largest")}
+        values["bone"] = skin.bones.names[int(occurrences.rows[worst])]
+        if occurrences.kind[worst] == "uneven":
+            return Text("{bone} is unevenly scaled ({least:.3g} to {largest:.3g}) under dual quaternions", values)
+        return Text("{bone} is scaled by its animation ({least:.3g} to {largest:.3g}) under dual quaternions", values)
 
     return skin_finding(
         skin,
@@ -83,4 +89,5 @@ RULE = Rule(
     limits=LIMITS,
     keys_only=True,
     find_skin=find,
+    remedy="No automatic fix: the scale may be meant. Where it is not, clear it in the pose or remove its keys.",
 )

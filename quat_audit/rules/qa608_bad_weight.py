@@ -26,7 +26,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..clip import Bools
-from ..finding import ERROR, NONE, SAFE, Finding, Occurrences
+from ..finding import ERROR, NONE, SAFE, Finding, Occurrences, Text
 from ..skinning.skin import Motion, Skin, influences
 from ..skinning.weights import bad_entries, normalise, without
 from .rule import STAGE_VALUES, Limits, Rule, nothing
@@ -47,8 +47,8 @@ def find(skin: Skin, motion: Motion, limits: Limits) -> list[Finding]:
     names = [skin.groups.names[skin.group[entry]] for entry in entries[first]]
     value = skin.weight[entries[first]].astype(np.float64)
 
-    def message(occurrences: Occurrences, worst: int) -> str:
-        return f"weight {value[worst]:g} in group {names[worst]}"
+    def message(occurrences: Occurrences, worst: int) -> Text:
+        return Text("weight {weight:g} in group {group}", {"weight": float(value[worst]), "group": names[worst]})
 
     def headline(occurrences: Occurrences, worst: int) -> str:
         which = how_many(len(rows), "vertex has a weight that is", "vertices have weights that are")
@@ -94,4 +94,5 @@ RULE = Rule(
     keys_only=True,
     find_skin=find,
     fix_skin=fix,
+    remedy="Removes the weight and normalises the rest of the vertex; not in a locked group, nor the only one.",
 )

@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ..clip import Floats, Ints
-from ..finding import NONE, SAFE, SEVERITIES, UNSAFE, Finding, Occurrences, worst
+from ..finding import NONE, SAFE, SEVERITIES, UNSAFE, Finding, Occurrences, Text, worst
 from ..skinning.skin import Motion, Skin
 
-Message = Callable[[Occurrences, int], str]
+Message = Callable[[Occurrences, int], Text]
+Headline = Callable[[Occurrences, int], str]
 _FIXES = (NONE, UNSAFE, SAFE)
 
 
@@ -32,7 +33,7 @@ def skin_finding(
     frames: npt.ArrayLike | None = None,
     bone: str = "",
     vertices: bool = True,
-    headline: Message | None = None,
+    headline: Headline | None = None,
 ) -> list[Finding]:
     """One finding with N occurrences, or none without any.
 
@@ -44,7 +45,7 @@ def skin_finding(
         frames: (N,) where it shows most; None: on every frame, the first is named.
         bone: the joint that it is about.
         vertices: the rows are vertices.
-        headline: words for the whole finding, from its worst occurrence; by default the message.
+        headline: English words for the whole finding, from its worst occurrence; by default the message.
     """
     count = len(rows)
     if not count:
@@ -79,16 +80,20 @@ def skin_finding(
             occurrences=occurrences,
             where=where,
             what=what,
+            worst=first,
         )
     ]
 
 
-def _place(occurrences: Occurrences, vertices: bool, timed: bool, number: int) -> str:
+def _place(occurrences: Occurrences, vertices: bool, timed: bool, number: int) -> Text:
     """Where an occurrence is: "vertex 12", "frame 7", or both."""
-    parts = [f"vertex {int(occurrences.rows[number])}"] if vertices else []
-    if timed:
-        parts.append(f"frame {float(occurrences.frames[number, 0]):.3f}".rstrip("0").rstrip("."))
-    return ", ".join(parts) or "all frames"
+    vertex = int(occurrences.rows[number])
+    frame = f"{float(occurrences.frames[number, 0]):.3f}".rstrip("0").rstrip(".")
+    if vertices and timed:
+        return Text("vertex {vertex}, frame {frame}", {"vertex": vertex, "frame": frame})
+    if vertices:
+        return Text("vertex {vertex}", {"vertex": vertex})
+    return Text("frame {frame}", {"frame": frame}) if timed else Text("all frames")
 
 
 def vertices_of(findings: Sequence[Finding], unsafe: bool, count: int) -> npt.NDArray[np.bool_]:

@@ -31,6 +31,14 @@ SHORT_NAMES = {
     "QA304": "double",
     "QA305": "orphan",
     "QA401": "times",
+    "QA601": "unbound",
+    "QA602": "sum",
+    "QA603": "too many",
+    "QA604": "no bone",
+    "QA605": "volume",
+    "QA606": "preserve",
+    "QA607": "scaled",
+    "QA608": "weight",
 }
 _BY_CODE = {rule.code: rule for rule in RULES}
 
