@@ -111,6 +111,14 @@ def test_game_export_keeps_misaligned_components_as_a_note() -> None:
     assert "QA303" not in dict(severities["mocap"])
 
 
+def test_film_keeps_what_shows_of_a_skin_and_mocap_looks_at_none() -> None:
+    skin = {p.name: [code for code in p.codes if code.startswith("QA6")] for p in PROFILES}
+    everything = [rule.code for rule in RULES if rule.find_skin is not None]
+    assert skin["everything"] == skin["game_export"] == everything == [f"QA60{n}" for n in range(1, 9)]
+    assert skin["film"] == ["QA601", "QA604", "QA605", "QA608"]
+    assert skin["mocap"] == []
+
+
 # --- on the command line
 
 # 170° → −170° on neighbouring frames, as a capture writes it.

@@ -14,6 +14,7 @@ bpy = pytest.importorskip("bpy")
 
 from quat_audit import api  # noqa: E402
 from quat_audit.blender import pose, skin  # noqa: E402
+from quat_audit.profiles import MOCAP, profile_settings  # noqa: E402
 from quat_audit.repair import repair_skin  # noqa: E402
 from quat_audit.skinning import linear, measure, weights  # noqa: E402
 from tests.blender import build_case as build  # noqa: E402
@@ -393,6 +394,9 @@ def test_a_file_is_audited_and_repaired_with_its_weights(tmp_path: Path) -> None
     assert list(skins["QA601"].occurrences.rows) == [250] and list(skins["QA602"].occurrences.rows) == [3]
     assert skins["QA605"].bone == "Bone1" and skins["QA605"].occurrences.frames[0, 0] == 21.0
     assert skins["QA605"].action == "Twist"
+    capped = api.audit_file(path, api.Settings(caps={"QA605": "note"}))
+    assert [(f.code, f.severity) for f in capped.findings if f.code == "QA605"] == [("QA605", "note")]
+    assert not [f for f in api.audit_file(path, profile_settings(MOCAP)).findings if f.code.startswith("QA6")]
     fixed = api.fix_file(path, output=tmp_path / "fixed.blend")
     assert fixed.status == "audited" and fixed.repair is not None and fixed.after is not None, fixed.reason
     assert [(a.code, a.tracks, a.keys_changed) for a in fixed.repair.applied if a.code == "QA602"] == [("QA602", 1, 1)]
@@ -409,6 +413,8 @@ def test_the_api_repairs_a_mesh_where_it_is() -> None:
     obj.vertex_groups["Bone0"].add([3], 0.4, "REPLACE")
     found = {f.code: f for f in api.audit_mesh(obj)}
     assert set(found) == {"QA602", "QA605"} and found["QA605"].occurrences.frames[0, 0] == 21.0
+    capped = {f.code: f.severity for f in api.audit_mesh(obj, api.Settings(caps={"QA605": "note"}))}
+    assert capped == {"QA602": "warning", "QA605": "note"}
     repair = api.fix_mesh(obj, frames=[1.0, 21.0])
     assert [a.code for a in repair.applied] == ["QA602"]
     assert stored(obj)[3] == {"Bone0": 1.0, "Bone1": 0.0}

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from quat_audit.finding import NONE, WARNING
+from quat_audit.audit import audit_skin
+from quat_audit.finding import NONE, NOTE, WARNING
 from tests.skinning import scalar
 from tests.skinning.rules_on import found
 from tests.skinning.test_measure import X, Z
@@ -43,3 +44,12 @@ def test_not_while_preserve_volume_is_on_nor_where_positions_are_unknown() -> No
     assert found("QA605", TUBE, motion)
     assert found("QA605", replace(TUBE, preserve_volume=True), motion) == []
     assert found("QA605", replace(TUBE, blocking=("bendy bones are not computed",)), motion) == []
+
+
+def test_a_cap_lowers_what_a_mesh_is_reported_with() -> None:
+    motion = scalar.bend(TUBE, Z, [150.0])
+    severities = [
+        {f.code: (f.severity, *f.occurrences.severity.tolist()) for f in audit_skin(TUBE, motion, caps=caps)}["QA605"]
+        for caps in (None, {"QA605": NOTE}, {"QA601": NOTE})
+    ]
+    assert severities == [(WARNING, WARNING), (NOTE, NOTE), (WARNING, WARNING)]

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 
 from quat_audit.audit import Overrides, find_in_skin
-from quat_audit.finding import NONE, SAFE, Finding, SkinRepair
+from quat_audit.finding import NONE, SAFE, Finding, SkinRepair, Text
 from quat_audit.repair import repair_skin
 from quat_audit.rules import RULES, Rule
 from quat_audit.skinning.skin import Motion, Skin, influences
@@ -19,7 +19,9 @@ def found(code: str, skin: Skin, motion: Motion, limits: Overrides | None = None
     findings = find_in_skin(BY_CODE[code], skin, motion, limits)
     for finding in findings:
         assert finding.code == code and finding.owner == skin.mesh and len(finding.occurrences)
-        assert finding.message and all(finding.where(i) and finding.what(i) for i in range(len(finding.occurrences)))
+        words = [text for i in range(len(finding.occurrences)) for text in (finding.where(i), finding.what(i))]
+        assert finding.message and all(words) and all(isinstance(text, Text) for text in words)
+        assert finding.occurrences.severity[finding.worst] == finding.severity
         assert {len(v) for v in finding.occurrences.measured.values()} == {len(finding.occurrences)}
     return findings
 

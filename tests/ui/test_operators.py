@@ -12,11 +12,12 @@ import pytest
 bpy = pytest.importorskip("bpy")
 mathutils = pytest.importorskip("mathutils")
 
-from quat_audit import reports, ui  # noqa: E402
+from quat_audit import api, reports, ui  # noqa: E402
 from quat_audit.blender import compat, ignore, read  # noqa: E402
 from quat_audit.ui import auditing, properties, report_operators  # noqa: E402
 from quat_audit.ui.results import RESULTS  # noqa: E402
 from tests.blender import build_case as build  # noqa: E402
+from tests.blender import skinned  # noqa: E402
 from tests.ui import scenes  # noqa: E402
 from tests.ui.drawing import draw_all  # noqa: E402
 
@@ -47,6 +48,16 @@ def test_audit_says_what_it_found_and_changes_nothing(said) -> None:
     ]
     assert len(state().rows) == 2 and state().active == 0
     assert scenes.values(rig.animation_data.action) == before
+
+
+def test_the_panel_leaves_meshes_to_the_command_line(said) -> None:
+    rig = scenes.broken_rig(["Arm"])
+    mesh = skinned.make_mesh("Body", np.eye(3), rig, [{"Arm": 0.4}, {}, {"Gone": 1.0}])
+    assert {f.code for f in api.audit_mesh(mesh)} == {"QA601", "QA602", "QA604"}
+    scenes.audit("FILE")
+    assert [(row.label, row.key.code) for row in RESULTS.rows] == [("Arm", "QA104")]
+    assert ops.fix_safe("EXEC_DEFAULT") == {"FINISHED"} and not RESULTS.rows
+    assert [[g.weight for g in vertex.groups] for vertex in mesh.data.vertices] == [[pytest.approx(0.4)], [], [1.0]]
 
 
 def test_audit_uses_the_choices_of_the_panel(said) -> None:
