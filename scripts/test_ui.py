@@ -69,11 +69,16 @@ def _run(options: argparse.Namespace, work: Path, tally: Tally) -> None:
     version = _blender(options.blender, work, output / "version.log", "--version").splitlines()
     print(next((line for line in version if line.startswith("Blender ")), "Blender of unknown version"), flush=True)
     archive = options.zip.resolve() if options.zip else _build(options.blender, work, output)
+    if not archive.is_file():
+        raise build_extension.BuildError(
+            f"{archive} does not exist (where this runs: in a chroot, see .ci/full_blender)"
+        )
     said = _blender(
         options.blender, work, output / "install.log",
         "--command", "extension", "install-file", "-r", "user_default", "-e", str(archive),
     )  # fmt: skip
-    tally.say("Traceback" not in said and "Error" not in said, "install the zip into an empty user folder")
+    installed = "Traceback" not in said and "Error" not in said
+    tally.say(installed, "install the zip into an empty user folder", "" if installed else said[-1500:])
     scenes = work / "scenes"
     _blender(
         options.blender, work, output / "scenes.log",

@@ -278,7 +278,7 @@ class Redraws:
 
     def _ask(self) -> float:
         # Blender draws what was tagged; asking all the time makes a pause visible as a pause.
-        self._hands.area().tag_redraw()
+        self._hands.region(part="WINDOW").tag_redraw()
         return 0.01
 
     def longest(self) -> tuple[float, float]:

@@ -61,7 +61,7 @@ def repair(operator: Any, context: Any, rows: Sequence[Row], *, unsafe: bool) ->
     if outcome.outdated:
         operator.report(
             {"WARNING"},
-            say_report(Text("{count} findings no longer apply: the file changed", {"count": outcome.outdated})),
+            say_report(Text("Not there any more: {count} findings; the file changed", {"count": outcome.outdated})),
         )
     refused = [f"{item.code} {say_report(item.why)}".strip() for item in outcome.refused]
     if refused:
@@ -85,7 +85,7 @@ def confirmation(rows: Sequence[Row]) -> Text:
     unsafe = sum(not row.safe for row in rows)
     values = {"findings": len(rows), "bones": bones, "unsafe": unsafe}
     return Text(
-        "{findings} findings on {bones} bones are repaired; {unsafe} of these fixes may change keyed poses. "
+        "Repairs {findings} findings on {bones} bones; {unsafe} of these fixes may change keyed poses. "
         "Undo takes all of it back.",
         values,
     )

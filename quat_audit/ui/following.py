@@ -37,7 +37,7 @@ class _Watch:
 _WATCH = _Watch()
 
 
-def look_again(uids: Iterable[int] | None = None) -> None:
+def look_again(uids: Iterable[int] | None = None, delay_seconds: float = DELAY_SECONDS) -> None:
     """Some actions (None: all) may have changed: look at them soon."""
     if not RESULTS.audited:
         return
@@ -46,7 +46,7 @@ def look_again(uids: Iterable[int] | None = None) -> None:
     elif _WATCH.uids is not None:
         _WATCH.uids |= set(uids)
     if _WATCH.uids is None or _WATCH.uids:
-        _schedule()
+        _schedule(delay_seconds)
 
 
 def notice_removed_actions() -> None:
@@ -74,12 +74,12 @@ def redraw() -> None:
                         region.tag_redraw()
 
 
-def _schedule() -> None:
+def _schedule(delay_seconds: float) -> None:
     if bpy.app.background:
         return  # no timers run there: who needs it calls `refresh_now`
     if bpy.app.timers.is_registered(_tick):
         bpy.app.timers.unregister(_tick)
-    bpy.app.timers.register(_tick, first_interval=DELAY_SECONDS)
+    bpy.app.timers.register(_tick, first_interval=delay_seconds)
 
 
 def _tick() -> float | None:
@@ -134,7 +134,7 @@ def _undo_pre(*_: Any) -> None:
 @persistent
 def _undo_post(*_: Any) -> None:
     RESULTS.message = ""  # it spoke of what was undone
-    look_again()
+    look_again(delay_seconds=0.0)
 
 
 @persistent
@@ -148,10 +148,13 @@ def _load_post(*_: Any) -> None:
     if RESULTS.audited:
         if bpy.data.filepath and bpy.data.filepath == RESULTS.file:
             RESULTS.rebind(_same_actions())
-            look_again()
+            look_again(delay_seconds=0.0)
         else:
             RESULTS.clear(Text("Another file was opened: audit again"))
     context = bpy.context
+    # The window manager may be the one that was saved: with an audit that ran then, and lines of its findings.
+    auditing.RUNNING.clear()
+    properties.state(context).running = False
     properties.take_defaults(context)
     properties.sync(properties.state(context))
 

@@ -109,7 +109,7 @@ class QUATAUDIT_OT_unignore(bpy.types.Operator):
                 self.report({"ERROR"}, str(error))
         for place in {place for place, _ in chosen}:
             _audit_again(context, place)
-        self.report({"INFO"}, say_report(Text("{count} findings are reported again", {"count": count})))
+        self.report({"INFO"}, say_report(Text("Reported again: {count} findings", {"count": count})))
         return {"FINISHED"} if count else {"CANCELLED"}
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Callable
 from functools import lru_cache
@@ -53,14 +54,20 @@ def say_report(text: str) -> str:
     return _said(text, bpy.app.translations.pgettext_rpt)
 
 
+# Counted things in English texts; other languages count without a plural.
+_ONE = re.compile(r"(?<![\d.,])1 (key|bone|error|warning|note|finding|marker|channel)s\b")
+
+
 def _said(text: str, translate: Callable[[str, str], str]) -> str:
     if not isinstance(text, Text):
         return translate(text, CONTEXT)
     values = {name: _said(v, translate) if isinstance(v, Text) else v for name, v in text.values.items()}
     try:
-        return translate(text.template, CONTEXT).format(**values)
+        template = translate(text.template, CONTEXT)
+        said = template.format(**values)
     except (KeyError, IndexError, ValueError):  # a translation with a placeholder of its own must not break a draw
         return str(text)
+    return _ONE.sub(r"1 \1", said) if template == text.template else said
 
 
 def short_name(code: str) -> str:

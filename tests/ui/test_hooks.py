@@ -104,7 +104,7 @@ def test_an_export_is_audited_before_and_says_what_is_wrong(tmp_path: Path, told
     make_object("Cube", flipped=True)
     switch_on(audit_before_export=True)
     export_gltf(tmp_path / "a.glb")
-    assert told == [("WARNING", "Export: 1 errors, 0 warnings in rotation keys; see the Rig Audit tab")]
+    assert told == [("WARNING", "Export: 1 error, 0 warnings in rotation keys; see the Rig Audit tab")]
     assert codes() == ["QA104"]
 
 
@@ -247,7 +247,7 @@ def test_an_fbx_export_is_audited_when_it_is_done(tmp_path: Path, told) -> None:
     hooks.look_at_operators()
     as_a_person(bpy.ops.export_scene.fbx, filepath=str(tmp_path / "a.fbx"))
     hooks.look_at_operators()
-    assert told == [("WARNING", "Export: 1 errors, 0 warnings in rotation keys; see the Rig Audit tab")]
+    assert told == [("WARNING", "Export: 1 error, 0 warnings in rotation keys; see the Rig Audit tab")]
     bad.select_set(False)
     good.select_set(True)
     as_a_person(bpy.ops.export_scene.fbx, filepath=str(tmp_path / "b.fbx"), use_selection=True)

@@ -24,7 +24,7 @@ from tests.ui.drawing import draw_all  # noqa: E402
 pytestmark = pytest.mark.usefixtures("panel")
 ops = bpy.ops.quat_audit
 CHANGED = "The action changed since the audit: audit again"
-NO_LONGER = "1 findings no longer apply: the file changed"
+NO_LONGER = "Not there any more: 1 finding; the file changed"
 
 
 def refresh() -> None:
@@ -87,7 +87,7 @@ def test_action_without_slot(said) -> None:
     refresh()
     draw_all()
     assert ops.fix_safe() == {"CANCELLED"}
-    assert "Warning: 1 findings no longer apply: the file changed" in said()
+    assert "Warning: Not there any more: 1 finding; the file changed" in said()
 
 
 # 5
@@ -240,7 +240,7 @@ def test_undo_past_the_audit(said) -> None:
     assert labels() == ["Arm"] and not RESULTS.any_outdated  # the findings are back without an audit
     said()
     assert ops.fix_safe() == {"FINISHED"}
-    assert "1 keys negated on 1 bones" in said()[0]
+    assert "1 key negated on 1 bone" in said()[0]
 
 
 # 12
@@ -258,7 +258,7 @@ def test_file_reload(tmp_path: Path, said) -> None:
     assert len(properties.state(bpy.context).rows) == 1
     assert ops.go_to() == {"FINISHED"}
     assert ops.fix_safe() == {"FINISHED"}
-    assert "1 keys negated on 1 bones" in said()[-1]
+    assert "1 key negated on 1 bone" in said()[-1]
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
     assert RESULTS.rows == [] and not RESULTS.audited
     assert "Another file was opened: audit again" in draw_all().text
@@ -291,7 +291,7 @@ def test_muted_and_locked_curves(said) -> None:
         curve.lock = "Toe" in curve.data_path
     scenes.audit()
     assert sorted(labels()) == ["Arm", "Toe"]
-    assert "1 channels could not be judged: see the report" in draw_all().text
+    assert "1 channel could not be judged: see the report" in draw_all().text
     (toe,) = [row for row in RESULTS.rows if row.label == "Toe"]
     assert toe.locked == "the curve is locked"
     before = scenes.values(rig.animation_data.action)

@@ -227,7 +227,7 @@ def test_align_is_refused_where_it_would_lengthen_the_motion_and_says_what_to_do
     before = snapshot(rig)
     result, ((kind, said),) = executed()
     assert (result, kind) == ({"CANCELLED"}, "WARNING")
-    assert "Not fixed on 1 channels" in said and "select the keys that follow too" in said
+    assert "Not fixed on 1 channel" in said and "select the keys that follow too" in said
     assert snapshot(rig) == before
     assert executed("FLIP")[0] == {"FINISHED"}, "flipping is what the artist asks for"
     assert negated(before, snapshot(rig)) == {("Arm", 6)}
@@ -241,7 +241,7 @@ def test_a_locked_component_refuses_its_key_and_the_others_are_done() -> None:
     before = snapshot(rig)
     result, reports = executed()
     assert result == {"FINISHED"}
-    assert ("WARNING", "Not fixed on 1 channels: the curve is locked") in reports
+    assert ("WARNING", "Not fixed on 1 channel: the curve is locked") in reports
     assert negated(before, snapshot(rig)) == {("Leg", 6)}
 
 

@@ -165,7 +165,7 @@ def test_the_confirmation_says_what_changes() -> None:
     scenes.audit()
     text = fix_operators.confirmation(RESULTS.rows)
     assert text == (
-        "2 findings on 2 bones are repaired; 0 of these fixes may change keyed poses. Undo takes all of it back."
+        "Repairs 2 findings on 2 bones; 0 of these fixes may change keyed poses. Undo takes all of it back."
     )
     layout = Layout()
     fix_operators._Confirmed.draw(SimpleNamespace(layout=layout, _says=[text]), bpy.context)
@@ -341,3 +341,18 @@ def test_a_failed_registration_leaves_nothing() -> None:
         ui.MODULES = good
     ui.register()
     assert "audit" in dir(bpy.ops.quat_audit)
+
+
+def test_a_file_that_was_saved_while_an_audit_ran_opens_idle(tmp_path) -> None:
+    """The window manager is saved with the file: with the progress, and with lines of findings that are not there."""
+    scenes.broken_rig(["Arm", "Leg"])
+    scenes.audit()
+    choices = properties.state(bpy.context)
+    choices.running, choices.progress = True, 0.5
+    path = tmp_path / "running.blend"
+    bpy.ops.wm.save_as_mainfile(filepath=str(path))
+    RESULTS.clear()
+    bpy.ops.wm.open_mainfile(filepath=str(path))
+    choices = properties.state(bpy.context)
+    assert not choices.running and len(choices.rows) == len(RESULTS.rows) == 0
+    assert not [text for what, text in draw_all().calls if what == "progress"]

@@ -44,6 +44,14 @@ def test_a_text_within_a_text_is_filled_too() -> None:
 
 
 @pytest.mark.parametrize(
+    "count, said",
+    [(1, "1 key on 1 bone"), (2, "2 keys on 2 bones"), (11, "11 keys on 11 bones"), (0, "0 keys on 0 bones")],
+)
+def test_one_is_not_a_plural(count: int, said: str) -> None:
+    assert wording.say(Text("{count} keys on {count} bones", {"count": count})) == said
+
+
+@pytest.mark.parametrize(
     "value, shown", [(None, "–"), (340.04, "340°"), (9.96, "10.0°"), (0.04, "0.0°"), (10.0, "10°")]
 )
 def test_degrees(value: float | None, shown: str) -> None:
