@@ -153,9 +153,9 @@ def fix_mesh(obj: Any, settings: Settings = DEFAULT, frames: Sequence[float] | N
 
 
 def _posed(obj: Any, frames: Sequence[float] | None) -> Any:
-    from .blender import skin
+    from .blender import posed_skin
 
-    return skin.read_posed_object(obj, frames)
+    return posed_skin.read_posed_object(obj, frames)
 
 
 def _fix_in_scene(items: Sequence[Any], settings: Settings) -> list[Repair]:

@@ -177,7 +177,7 @@ def _make_room(folder: Path, name: str) -> Path:
 def _open_in_blender(path: Path) -> Opened:
     require_blender()
     from .blender import open as scene
-    from .blender import read, saving, skin, write
+    from .blender import posed_skin, read, saving, skin, write
 
     is_blend = path.suffix.lower() == ".blend"
     if is_blend:
@@ -186,13 +186,13 @@ def _open_in_blender(path: Path) -> Opened:
         scene.import_file(path)
     records = read.read_file()
     clips = tuple(record.clip for record in records)
-    posed: list[skin.PosedSkin] = []
+    posed: list[posed_skin.PosedSkin] = []
     found: list[Skins] = []
 
     def skins() -> Skins:
         if not found:
             moving = sum(any(clip.tracks.bone) for clip in clips)
-            some, unread = skin.read_posed(other_actions=moving)
+            some, unread = posed_skin.read_posed(other_actions=moving)
             posed.extend(some)
             found.append(Skins(tuple((p.record.skin, p.motion) for p in posed), tuple(unread)))
         return found[0]

@@ -157,7 +157,7 @@ def _clip(
         assert scan.worst_gap().value > 1.0
 
     ours()
-    reference, mine = in_turn(max(2, repeat // 2), timed(blenders), timed(ours))
+    reference, mine = in_turn(repeat, timed(blenders), timed(ours))
     return Row(
         "250 frames of 20,000 vertices scanned by both methods: poses read, gap, joints, influence cut",
         "Blender evaluating them once",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Skinned meshes of the open file -> Skins, and the poses of their armatures -> Motions.
+"""Skinned meshes of the open file -> Skins, and edited weights back.
 
 A Skin is what one Armature modifier sees. Whatever makes its result differ from what the arrays give is listed:
 in `blocking` when positions would be wrong, in `not_evaluated` also when they are right as far as they go.
@@ -7,7 +7,6 @@ in `blocking` when positions would be wrong, in `not_evaluated` also when they a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from operator import attrgetter
@@ -16,11 +15,7 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ..skinning.skin import Bones, Groups, Motion, Skin
-from . import pose
-
-# A minute of animation at 24 frames a second is measured in full within a third of it; longer ones on this many.
-MOST_FRAMES = 500
+from ..skinning.skin import Bones, Groups, Skin
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,14 +32,6 @@ class BlenderSkin:
     object_uid: int
     armature_uid: int
     modifier: str
-
-
-@dataclass(frozen=True, eq=False)
-class PosedSkin:
-    """A skin that was read and what poses it over the frames of the scene."""
-
-    record: BlenderSkin
-    motion: Motion
 
 
 @dataclass(frozen=True)
@@ -110,69 +97,6 @@ def _modifier(obj: Any) -> Any:
     if not chosen.use_vertex_groups and not chosen.use_bone_envelopes:
         raise LookupError(f"{obj.name}: its Armature modifier is bound to neither vertex groups nor envelopes")
     return chosen
-
-
-def read_posed(
-    frames: Sequence[float] | None = None, *, other_actions: int = 0
-) -> tuple[list[PosedSkin], list[tuple[str, str]]]:
-    """Every skinned mesh of the open file over some frames, and (what, why) of what could not be read or judged.
-
-    Args:
-        frames: by default those of the scene, or as many of them as `MOST_FRAMES`, evenly picked. A file in which no
-            armature is animated is taken as it stands.
-        other_actions: how many actions of bones the file has: only those that play are measured, which is said.
-    """
-    records, failed = read_file()
-    unread = [(item.mesh, item.why) for item in failed]
-    posed = []
-    pairs = []
-    for record in records:
-        obj, rig, _ = find(record)
-        try:
-            pose.check_posed(obj, rig)
-        except LookupError as error:
-            unread.append((obj.name, str(error)))
-            continue
-        pairs.append((record, obj, rig))
-    if not pairs:
-        return [], unread
-    rigs = list(dict.fromkeys(rig for _, _, rig in pairs))
-    at, of = (frames, 0) if frames is not None else _frames(rigs)
-    if at is not None and of > len(at):
-        unread.append(("deformation", f"measured on {len(at)} of the scene's {of:,} frames, evenly picked"))
-    motions = pose.pose_many([(obj, rig) for _, obj, rig in pairs], at)
-    for (record, _, _), motion in zip(pairs, motions, strict=True):
-        if isinstance(motion, str):
-            unread.append((record.skin.mesh, motion))
-        else:
-            posed.append(PosedSkin(record, motion))
-    playing = len({motion.action for motion in motions if not isinstance(motion, str) and motion.action})
-    if other_actions > playing:
-        what = f"{other_actions - playing} of {other_actions} actions of bones"
-        unread.append((what, "deformation is measured with what plays now: assign them to their armature in turn"))
-    return posed, unread
-
-
-def read_posed_object(obj: Any, frames: Sequence[float] | None = None) -> PosedSkin:
-    """One skinned mesh object over some frames, by default those of `read_posed`.
-
-    Raises:
-        LookupError: it is none, or Blender does not pose it; the message says what to do.
-    """
-    record = read_object(obj)
-    _, rig, _ = find(record)
-    at = frames if frames is not None else _frames([rig])[0]
-    return PosedSkin(record, pose.pose_matrices(obj, rig, at))
-
-
-def _frames(rigs: Sequence[Any]) -> tuple[list[float] | None, int]:
-    """(frames to measure, None for the pose as it stands; how many the scene has)."""
-    if not any(pose.is_animated(rig) for rig in rigs):
-        return None, 0
-    every = pose.scene_frames(bpy.context.scene)
-    if len(every) <= MOST_FRAMES:
-        return every, len(every)
-    return [every[i] for i in np.unique(np.linspace(0, len(every) - 1, MOST_FRAMES).astype(int))], len(every)
 
 
 def write_weights(record: BlenderSkin, edited: Skin) -> int:
@@ -283,11 +207,16 @@ def _read_bones(rig: Any) -> Bones:
 def _read_groups(obj: Any, bones: Bones, *, use: bool) -> Groups:
     deforming = {name: i for i, name in enumerate(bones.names) if bones.deform[i]}
     groups, elsewhere = list(obj.vertex_groups), _named_elsewhere(obj)
+    rigs = [
+        m.object for m in obj.modifiers if m.type == "ARMATURE" and m.object is not None and m.object.type == "ARMATURE"
+    ]
+    others = {bone.name for rig in rigs for bone in rig.data.bones if bone.use_deform} - set(deforming)
     return Groups(
         names=tuple(g.name for g in groups),
         locked=np.array([g.lock_weight for g in groups], dtype=bool),
         bone=np.array([deforming.get(g.name, -1) if use else -1 for g in groups], dtype=np.int64),
         elsewhere=np.array([g.name in elsewhere for g in groups], dtype=bool),
+        other_rig=np.array([g.name in others for g in groups], dtype=bool),
     )
 
 

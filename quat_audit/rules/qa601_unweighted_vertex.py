@@ -15,7 +15,8 @@ error. When no vertex has a weight at all, the mesh is bound to nothing, and tha
 Unsafe: each gets the weights of the vertex nearest to it at rest that has some. They can always be selected.
 
 ## Known limits
-Vertices that the modifier's own vertex group leaves out, or that go by bone envelopes, are meant to be so. Those with
+Vertices that the modifier's own vertex group leaves out, that go by bone envelopes, or that another Armature modifier
+moves are meant to be so. Those with
 a weight that is not a number are QA608's. The nearest vertex is looked for in space, not along the surface.
 """
 
@@ -71,6 +72,9 @@ def _unweighted(skin: Skin) -> Bools:
     bare = ~inf.live
     broken = bad_entries(skin)
     bare[skin.vertex_of_entry()[broken]] = False
+    with np.errstate(invalid="ignore"):
+        held_by_another = skin.groups.other_rig[skin.group] & (skin.weight > 0.0) if len(skin.group) else skin.group < 0
+    bare[skin.vertex_of_entry()[held_by_another]] = False
     if skin.mask is not None:
         bare &= skin.mask > 0.0
     if skin.envelopes:

@@ -41,7 +41,7 @@ def find(skin: Skin, motion: Motion, limits: Limits) -> list[Finding]:
     if skin.mask is not None:
         alone &= skin.mask[skin.vertex_of_entry()] > 0.0
     only = np.bincount(skin.group[alone], minlength=count)
-    rows = np.flatnonzero((skin.groups.bone < 0) & ~skin.groups.elsewhere & (holds > 0))
+    rows = np.flatnonzero((skin.groups.bone < 0) & ~skin.groups.elsewhere & ~skin.groups.other_rig & (holds > 0))
     bones = set(skin.bones.names)
 
     def message(occurrences: Occurrences, worst: int) -> Text:

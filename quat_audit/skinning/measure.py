@@ -261,7 +261,7 @@ def _add(
     found: Joints,
     metric: Floats,
 ) -> None:
-    gap = np.nan_to_num(distance_mm(lbs - dqs, metric[rows]), nan=0.0)
+    gap = np.fmax(distance_mm(lbs - dqs, metric[rows]), 0.0)  # what is no number is no distance
     sums.mean[rows] += gap.sum(axis=1)
     most = gap.argmax(axis=1)
     value = gap[np.arange(len(gap)), most]
@@ -303,7 +303,7 @@ def _add_joints(
         near = square - _dot(points, axis) ** 2
         sums.near[way][rows, part.shared_joint] += np.add.reduceat(near, part.shared_starts, axis=1)
         out.append(np.sqrt(np.maximum(square - _dot(points, side) ** 2, 0.0)))
-    swell = np.nan_to_num(out[1] - np.maximum(out[0], at_rest.astype(np.float32)), nan=0.0)
+    swell = np.fmax(out[1] - np.maximum(out[0], at_rest.astype(np.float32)), 0.0)
     most_swollen = np.maximum.reduceat(swell, part.shared_starts, axis=1)
     sums.bulge[rows, part.shared_joint] = np.maximum(sums.bulge[rows, part.shared_joint], most_swollen)
 

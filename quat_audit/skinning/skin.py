@@ -55,12 +55,14 @@ class Groups:
         locked: (G,) bool, weights in it must not be written.
         bone: (G,) int, the deforming bone of that name, -1: none (the group deforms nothing).
         elsewhere: (G,) bool, something else uses it (another modifier, a shape key): it need not name a bone.
+        other_rig: (G,) bool, it names a deforming bone of another Armature modifier's armature.
     """
 
     names: tuple[str, ...]
     locked: Bools
     bone: Ints
     elsewhere: Bools
+    other_rig: Bools
 
     def __len__(self) -> int:
         return len(self.names)
@@ -140,7 +142,7 @@ def _invariants(skin: Skin) -> Sequence[tuple[bool, str]]:
         (skin.group.shape == (n,), f"group must have {n} entries"),
         (bool(np.all((skin.group >= 0) & (skin.group < g))), f"group must be a number from 0 to {g - 1}"),
         (
-            all(a.shape == (g,) for a in (groups.locked, groups.bone, groups.elsewhere)),
+            all(a.shape == (g,) for a in (groups.locked, groups.bone, groups.elsewhere, groups.other_rig)),
             f"per-group arrays must have {g} entries",
         ),
         (bool(np.all((groups.bone >= -1) & (groups.bone < b))), "group bones must be bone numbers or -1"),

@@ -103,3 +103,31 @@ def play_first_action(rig: Any) -> None:
     data = rig.animation_data or rig.animation_data_create()
     if data.action is None:
         build.assign(data, actions[0])
+
+
+HEADS = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
+
+
+def make_tube(sides: int = 12, rings: int = 21, radius: float = 0.3) -> tuple[Any, Any]:
+    """(mesh object, armature object): a tube over two bones that share ten rings around its middle."""
+    rig = make_armature("Rig", HEADS, HEADS + np.array([0.0, 0.0, 1.0]), [-1, 0])
+    angle = 2 * np.pi * np.arange(sides) / sides
+    points, entries, faces = [], [], []
+    for ring, z in enumerate(np.linspace(0, 2, rings)):
+        share = float(np.clip(0.5 + (z - 1.0), 0.0, 1.0))
+        for side, a in enumerate(angle):
+            points.append((radius * np.cos(a), radius * np.sin(a), z))
+            entries.append({"Bone0": 1 - share, "Bone1": share})
+            if ring:
+                below, beside = (ring - 1) * sides, (side + 1) % sides
+                faces.append((below + side, below + beside, below + sides + beside, below + sides + side))
+    return make_mesh("Tube", np.array(points), rig, entries, faces), rig
+
+
+def animate(rig: Any, degrees: float, frames: tuple[int, int] = (1, 21)) -> None:
+    """The second bone twisted about its own axis, from rest."""
+    curves = build.make_fcurves("Twist", rig.name)
+    for index, value in ((0, np.cos(np.radians(degrees / 2))), (2, np.sin(np.radians(degrees / 2)))):
+        build.make_curve(curves, 'pose.bones["Bone1"].rotation_quaternion', index, frames, [1.0 - min(index, 1), value])
+    build.assign(rig.animation_data_create(), bpy.data.actions["Twist"])
+    bpy.context.scene.frame_start, bpy.context.scene.frame_end = frames

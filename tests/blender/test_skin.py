@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,39 +11,10 @@ import pytest
 bpy = pytest.importorskip("bpy")
 
 from quat_audit import api  # noqa: E402
-from quat_audit.blender import pose, skin  # noqa: E402
-from quat_audit.profiles import MOCAP, profile_settings  # noqa: E402
-from quat_audit.repair import repair_skin  # noqa: E402
-from quat_audit.skinning import linear, measure, weights  # noqa: E402
-from tests.blender import build_case as build  # noqa: E402
+from quat_audit.blender import pose, posed_skin, skin  # noqa: E402
+from quat_audit.skinning import linear, measure  # noqa: E402
 from tests.blender import skinned  # noqa: E402
-
-HEADS = np.array([[0.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
-
-
-def make_tube(sides: int = 12, rings: int = 21, radius: float = 0.3) -> tuple[Any, Any]:
-    """(mesh object, armature object): a tube over two bones that share ten rings around its middle."""
-    rig = skinned.make_armature("Rig", HEADS, HEADS + np.array([0.0, 0.0, 1.0]), [-1, 0])
-    angle = 2 * np.pi * np.arange(sides) / sides
-    points, entries, faces = [], [], []
-    for ring, z in enumerate(np.linspace(0, 2, rings)):
-        share = float(np.clip(0.5 + (z - 1.0), 0.0, 1.0))
-        for side, a in enumerate(angle):
-            points.append((radius * np.cos(a), radius * np.sin(a), z))
-            entries.append({"Bone0": 1 - share, "Bone1": share})
-            if ring:
-                below, beside = (ring - 1) * sides, (side + 1) % sides
-                faces.append((below + side, below + beside, below + sides + beside, below + sides + side))
-    return skinned.make_mesh("Tube", np.array(points), rig, entries, faces), rig
-
-
-def animate(rig: Any, degrees: float, frames: tuple[int, int] = (1, 21)) -> None:
-    """The second bone twisted about its own axis, from rest."""
-    curves = build.make_fcurves("Twist", rig.name)
-    for index, value in ((0, np.cos(np.radians(degrees / 2))), (2, np.sin(np.radians(degrees / 2)))):
-        build.make_curve(curves, 'pose.bones["Bone1"].rotation_quaternion', index, frames, [1.0 - min(index, 1), value])
-    build.assign(rig.animation_data_create(), bpy.data.actions["Twist"])
-    bpy.context.scene.frame_start, bpy.context.scene.frame_end = frames
+from tests.blender.skinned import HEADS, animate, make_tube  # noqa: E402
 
 
 def test_what_is_read_is_what_the_mesh_holds() -> None:
@@ -252,6 +221,18 @@ def test_what_does_not_matter_blocks_nothing() -> None:
     assert _blocking(harmless) == ""
 
 
+def test_bones_of_a_second_armature_hold_their_vertices() -> None:
+    obj, _ = make_tube()
+    other = skinned.make_armature("Other", HEADS[:1], HEADS[:1] + np.array([0.0, 0.0, 1.0]), [-1])
+    other.data.bones[0].name = "Tail"
+    obj.modifiers.new("Again", "ARMATURE").object = other
+    for group in obj.vertex_groups:
+        group.remove([0, 1])
+    obj.vertex_groups.new(name="Tail").add([0], 1.0, "REPLACE")
+    found = {f.code: f for f in api.audit_mesh(obj)}
+    assert set(found) == {"QA601"} and list(found["QA601"].occurrences.rows) == [1]
+
+
 def test_modifiers_after_it_are_named() -> None:
     obj, _ = make_tube()
     obj.modifiers.new("Corrective", "CORRECTIVE_SMOOTH")
@@ -264,12 +245,12 @@ def test_an_armature_outside_the_view_layer_and_one_scaled_to_nothing() -> None:
     _, rig = make_tube()
     other, _ = skinned.random_rig(2)
     bpy.context.scene.collection.objects.unlink(rig)
-    posed, unread = skin.read_posed()
+    posed, unread = posed_skin.read_posed()
     assert [p.record.skin.mesh for p in posed] == ["Mesh"]
     assert unread[0][0] == "Tube" and "Rig is not in the view layer" in unread[0][1]
     other.scale = (0.0, 1.0, 1.0)
     bpy.context.view_layer.update()
-    posed, unread = skin.read_posed()
+    posed, unread = posed_skin.read_posed()
     assert not posed and "scaled to nothing" in dict(unread)["Mesh"]
 
 
@@ -306,118 +287,7 @@ def test_what_is_disabled_in_viewports(parented: bool) -> None:
 def test_long_scenes_are_measured_on_some_of_their_frames() -> None:
     _, rig = make_tube()
     animate(rig, 90.0, (1, 1200))
-    posed, unread = skin.read_posed()
+    posed, unread = posed_skin.read_posed()
     frames = posed[0].motion.frames
-    assert len(frames) == skin.MOST_FRAMES and (frames[0], frames[-1]) == (1.0, 1200.0)
+    assert len(frames) == posed_skin.MOST_FRAMES and (frames[0], frames[-1]) == (1.0, 1200.0)
     assert dict(unread)["deformation"] == "measured on 500 of the scene's 1,200 frames, evenly picked"
-
-
-# ---- weights back ---------------------------------------------------------------------------------------------------
-
-
-def stored(obj: Any) -> list[dict[str, float]]:
-    names = [g.name for g in obj.vertex_groups]
-    return [{names[g.group]: g.weight for g in v.groups} for v in obj.data.vertices]
-
-
-def test_only_what_a_repair_changed_is_written() -> None:
-    obj, _ = skinned.random_rig(3)
-    record = skin.read_object(obj)
-    before = stored(obj)
-    chosen = weights.counts(record.skin) > 3
-    edited = weights.cut(record.skin, 3, vertices=chosen)
-    assert skin.write_weights(record, edited) == chosen.sum() > 20
-    after = stored(obj)
-    for vertex, (old, new) in enumerate(zip(before, after, strict=True)):
-        if not chosen[vertex]:
-            assert old == new
-            continue
-        deforming = {g: w for g, w in old.items() if g != "No bone"}
-        kept = sorted(deforming, key=lambda g: -deforming[g])[:3]
-        total = sum(deforming[g] for g in kept)
-        assert new == pytest.approx(
-            {g: deforming[g] / total for g in kept} | {g: w for g, w in old.items() if g == "No bone"}
-        )
-    again = skin.read_object(obj)
-    assert skin.write_weights(again, again.skin) == 0
-
-
-def test_what_must_not_be_written_says_so() -> None:
-    obj, _ = skinned.random_rig(4)
-    record = skin.read_object(obj)
-    edited = weights.cut(record.skin, 1)
-    linked = replace(record, skin=replace(record.skin, read_only="the mesh is linked from another file"))
-    with pytest.raises(LookupError, match="linked from another file"):
-        skin.write_weights(linked, edited)
-    bpy.context.view_layer.objects.active = obj
-    bpy.ops.object.mode_set(mode="EDIT")
-    with pytest.raises(LookupError, match="is in edit mode"):
-        skin.write_weights(record, edited)
-    bpy.ops.object.mode_set(mode="OBJECT")
-    obj.vertex_groups.new(name="New")
-    with pytest.raises(LookupError, match="has changed since it was read"):
-        skin.write_weights(record, edited)
-    bpy.data.objects.remove(obj)
-    with pytest.raises(LookupError, match="no longer in this file"):
-        skin.write_weights(record, edited)
-
-
-def test_a_linked_mesh_is_read_and_reported_as_such(tmp_path: Path) -> None:
-    skinned.random_rig(5)
-    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "library.blend"))
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-    with bpy.data.libraries.load(str(tmp_path / "library.blend"), link=True) as (_, here):
-        here.objects = ["Mesh", "Rig"]
-    for obj in here.objects:
-        bpy.context.scene.collection.objects.link(obj)
-    bpy.context.view_layer.update()
-    record = skin.read_object(bpy.data.objects["Mesh"])
-    assert "linked from another file" in record.skin.read_only
-    motion = pose.pose_matrices(bpy.data.objects["Mesh"], bpy.data.objects["Rig"], [1.0, 2.0])
-    assert len(motion) == 2 and bpy.data.objects["Mesh"].modifiers[0].show_viewport
-    repair = repair_skin(record.skin, motion, unsafe=True)
-    assert repair.skin is record.skin and {r.why for r in repair.refused} == {record.skin.read_only}
-
-
-def test_a_file_is_audited_and_repaired_with_its_weights(tmp_path: Path) -> None:
-    obj, rig = make_tube()
-    animate(rig, 140.0)
-    obj.vertex_groups["Bone0"].add([3], 0.4, "REPLACE")
-    for group in obj.vertex_groups:
-        group.remove([250])
-    path = tmp_path / "tube.blend"
-    bpy.ops.wm.save_as_mainfile(filepath=str(path))
-    report = api.audit_file(path)
-    assert report.status == "audited", report.reason
-    skins = {f.code: f for f in report.findings if f.code.startswith("QA6")}
-    assert set(skins) == {"QA601", "QA602", "QA605"}
-    assert list(skins["QA601"].occurrences.rows) == [250] and list(skins["QA602"].occurrences.rows) == [3]
-    assert skins["QA605"].bone == "Bone1" and skins["QA605"].occurrences.frames[0, 0] == 21.0
-    assert skins["QA605"].action == "Twist"
-    capped = api.audit_file(path, api.Settings(caps={"QA605": "note"}))
-    assert [(f.code, f.severity) for f in capped.findings if f.code == "QA605"] == [("QA605", "note")]
-    assert not [f for f in api.audit_file(path, profile_settings(MOCAP)).findings if f.code.startswith("QA6")]
-    fixed = api.fix_file(path, output=tmp_path / "fixed.blend")
-    assert fixed.status == "audited" and fixed.repair is not None and fixed.after is not None, fixed.reason
-    assert [(a.code, a.tracks, a.keys_changed) for a in fixed.repair.applied if a.code == "QA602"] == [("QA602", 1, 1)]
-    assert fixed.repair.skin_proof.vertices == 1 and fixed.repair.skin_proof.sound_mm < 1e-2
-    assert {f.code for f in fixed.after.findings if f.code.startswith("QA6")} == {"QA601", "QA605"}
-    everything = api.fix_file(path, api.Settings(unsafe=True), output=tmp_path / "all.blend")
-    assert everything.after is not None
-    assert {f.code for f in everything.after.findings if f.code.startswith("QA6")} == {"QA605"}
-
-
-def test_the_api_repairs_a_mesh_where_it_is() -> None:
-    obj, rig = make_tube()
-    animate(rig, 140.0)
-    obj.vertex_groups["Bone0"].add([3], 0.4, "REPLACE")
-    found = {f.code: f for f in api.audit_mesh(obj)}
-    assert set(found) == {"QA602", "QA605"} and found["QA605"].occurrences.frames[0, 0] == 21.0
-    capped = {f.code: f.severity for f in api.audit_mesh(obj, api.Settings(caps={"QA605": "note"}))}
-    assert capped == {"QA602": "warning", "QA605": "note"}
-    repair = api.fix_mesh(obj, frames=[1.0, 21.0])
-    assert [a.code for a in repair.applied] == ["QA602"]
-    assert stored(obj)[3] == {"Bone0": 1.0, "Bone1": 0.0}
-    assert [f.code for f in api.audit_mesh(obj)] == ["QA605"]
-    with pytest.raises(LookupError, match="no mesh"):
-        api.audit_mesh(rig)

@@ -41,6 +41,8 @@ def test_left_out_on_purpose_and_not_a_number_are_not_reported() -> None:
     assert found("QA601", replace(SKIN, mask=np.array([1, 1, 1, 0, 0, 0.0])), MOTION) == []
     by_envelope = found("QA601", replace(SKIN, envelopes=True), MOTION)
     assert [list(f.occurrences.rows) for f in by_envelope] == [[5]]  # it is in bones' groups, with nothing in them
+    two_rigs = replace(SKIN, groups=replace(SKIN.groups, other_rig=np.array([False, False, True])))
+    assert [list(f.occurrences.rows) for f in found("QA601", two_rigs, MOTION)] == [[3, 5]]
     broken = scalar.make_skin(POINTS[:2], [[(0, 1.0)], [(0, float("nan"))]])
     assert found("QA601", broken, MOTION) == []
 

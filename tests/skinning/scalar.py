@@ -108,6 +108,7 @@ def make_skin(
             np.zeros(count + len(extra_groups), dtype=bool),
             np.array([*range(count), *[-1] * len(extra_groups)], dtype=np.int64),
             np.zeros(count + len(extra_groups), dtype=bool),
+            np.zeros(count + len(extra_groups), dtype=bool),
         ),
         bones=Bones(
             names,

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Skinned meshes of the open file with what poses them over the frames of the scene: what the skin rules look at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import bpy
+import numpy as np
+
+from ..skinning.skin import Motion
+from . import pose
+from .skin import BlenderSkin, find, read_file, read_object
+
+# A longer scene is measured on this many of its frames: enough to meet every pose that lasts.
+MOST_FRAMES = 500
+
+
+@dataclass(frozen=True, eq=False)
+class PosedSkin:
+    """A skin that was read and what poses it over the frames of the scene."""
+
+    record: BlenderSkin
+    motion: Motion
+
+
+def read_posed(
+    frames: Sequence[float] | None = None, *, other_actions: int = 0
+) -> tuple[list[PosedSkin], list[tuple[str, str]]]:
+    """Every skinned mesh of the open file over some frames, and (what, why) of what could not be read or judged.
+
+    Args:
+        frames: by default those of the scene, or as many of them as `MOST_FRAMES`, evenly picked. A file in which no
+            armature is animated is taken as it stands.
+        other_actions: how many actions of bones the file has: only those that play are measured, which is said.
+    """
+    records, failed = read_file()
+    unread = [(item.mesh, item.why) for item in failed]
+    posed = []
+    pairs = []
+    for record in records:
+        obj, rig, _ = find(record)
+        try:
+            pose.check_posed(obj, rig)
+        except LookupError as error:
+            unread.append((obj.name, str(error)))
+            continue
+        pairs.append((record, obj, rig))
+    if not pairs:
+        return [], unread
+    rigs = list(dict.fromkeys(rig for _, _, rig in pairs))
+    at, of = (frames, 0) if frames is not None else _frames(rigs)
+    if at is not None and of > len(at):
+        unread.append(("deformation", f"measured on {len(at)} of the scene's {of:,} frames, evenly picked"))
+    motions = pose.pose_many([(obj, rig) for _, obj, rig in pairs], at)
+    for (record, _, _), motion in zip(pairs, motions, strict=True):
+        if isinstance(motion, str):
+            unread.append((record.skin.mesh, motion))
+        else:
+            posed.append(PosedSkin(record, motion))
+    playing = len({motion.action for motion in motions if not isinstance(motion, str) and motion.action})
+    if other_actions > playing:
+        what = f"{other_actions - playing} of {other_actions} actions of bones"
+        unread.append((what, "deformation is measured with what plays now: assign them to their armature in turn"))
+    return posed, unread
+
+
+def read_posed_object(obj: Any, frames: Sequence[float] | None = None) -> PosedSkin:
+    """One skinned mesh object over some frames, by default those of `read_posed`.
+
+    Raises:
+        LookupError: it is none, or Blender does not pose it; the message says what to do.
+    """
+    record = read_object(obj)
+    _, rig, _ = find(record)
+    at = frames if frames is not None else _frames([rig])[0]
+    return PosedSkin(record, pose.pose_matrices(obj, rig, at))
+
+
+def _frames(rigs: Sequence[Any]) -> tuple[list[float] | None, int]:
+    """(frames to measure, None for the pose as it stands; how many the scene has)."""
+    if not any(pose.is_animated(rig) for rig in rigs):
+        return None, 0
+    every = pose.scene_frames(bpy.context.scene)
+    if len(every) <= MOST_FRAMES:
+        return every, len(every)
+    return [every[i] for i in np.unique(np.linspace(0, len(every) - 1, MOST_FRAMES).astype(int))], len(every)
