@@ -10,6 +10,6 @@ Conventions, besides those of `rotation`:
 * Whole clips are worked through in blocks of vertices that share few bones (`blocks`), so that weights × bone
   matrices is a dense product and everything between it and the result stays in the processor's cache.
 
-Modules: `skin` (the data), `blocks`, `linear`, `dual_quaternion`, `weights`, `joints`, `displacement`, `measure`,
-`heat`.
+Modules: `skin` (the data), `blocks`, `linear`, `dual_quaternion`, `weights`, `joints`, `displacement`,
+`measure`.
 """
