@@ -154,7 +154,7 @@ def outcome(summary: Summary) -> Text:
         if not summary.keys:
             return Text("There are no keys to audit")
         return Text("Nothing found in {keys} keys", values)
-    return Text("{errors} errors, {warnings} warnings, {notes} notes; the worst is {worst}", values)
+    return Text("Errors: {errors}, warnings: {warnings}, notes: {notes}; the worst is {worst}", values)
 
 
 class QUATAUDIT_OT_clear_results(bpy.types.Operator):

@@ -161,7 +161,7 @@ def test_override(tmp_path: Path) -> None:
 def test_a_thousand_bones(said) -> None:
     scenes.broken_rig([f"Bone.{n:04d}" for n in range(1000)])
     scenes.audit()
-    assert said() == ["Info: 1000 errors, 0 warnings, 0 notes; the worst is 340°"]
+    assert said() == ["Info: Errors: 1000, warnings: 0, notes: 0; the worst is 340°"]
     assert len(properties.state(bpy.context).rows) == 1000
     draw_all()
     properties.state(bpy.context).bone = "Bone.0500"

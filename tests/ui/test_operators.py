@@ -41,7 +41,7 @@ def test_audit_says_what_it_found_and_changes_nothing(said) -> None:
     rig = scenes.broken_rig(["Arm", "Leg"])
     before = scenes.values(rig.animation_data.action)
     scenes.audit()
-    assert said() == ["Info: 2 errors, 0 warnings, 0 notes; the worst is 340°"]
+    assert said() == ["Info: Errors: 2, warnings: 0, notes: 0; the worst is 340°"]
     assert [(row.label, row.key.code, row.frame) for row in RESULTS.rows] == [
         ("Arm", "QA104", 11.0),
         ("Leg", "QA104", 11.0),

@@ -287,7 +287,7 @@ def test_the_modal_audit_shows_its_progress_and_ends() -> None:
     while (result := modal.send("TIMER")) == {"RUNNING_MODAL"}:
         assert 0.0 <= properties.state(bpy.context).progress <= 1.0
     assert result == {"FINISHED"} and len(RESULTS.rows) == 30
-    assert modal.reports == [({"INFO"}, "30 errors, 0 warnings, 0 notes; the worst is 340°")]
+    assert modal.reports == [({"INFO"}, "Errors: 30, warnings: 0, notes: 0; the worst is 340°")]
     assert auditing.RUNNING == [] and not properties.state(bpy.context).running
 
 
