@@ -19,6 +19,9 @@ from .skin import Motion, Skin, influences, padded
 BLOCK_VERTICES = 4096
 # Frames × vertices of one step: 128 KiB for each float32 component.
 STEP_ELEMENTS = 32768
+# Multiplications of one product. OpenBLAS starts threads above 262,144 of them: for matrices this small they cost more
+# than they bring, and many times as much where the processor has other work.
+_PRODUCT = 2**18
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,6 +153,17 @@ def bone_order(skin: Skin) -> Ints:
             best[closer], before[closer] = shared[bone][closer], bone
         found = skin.cache["bone_order"] = np.array(rows, dtype=np.int64).reshape(-1, 2)
     return np.asarray(found)
+
+
+def product(a: Floats, b: Floats) -> Floats:
+    """(m, k) @ (k, n) in pieces that are multiplied on one thread."""
+    step = max(1, _PRODUCT // max(1, a.size))
+    if step >= b.shape[1]:
+        return np.asarray(a @ b)
+    result = np.empty((len(a), b.shape[1]), dtype=b.dtype)
+    for start in range(0, b.shape[1], step):
+        np.matmul(a, b[:, start : start + step], out=result[:, start : start + step])
+    return result
 
 
 def steps(motion: Motion, block: Block) -> Iterator[slice]:

@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from ..clip import Bools, Floats, Ints
 from ..rotation.quaternion import multiply, to_matrix
-from .blocks import Block, blocks, bone_order, steps
+from .blocks import Block, blocks, bone_order, product, steps
 from .skin import Motion, Skin, inverse
 
 HEAVIEST, BLENDER = "heaviest", "blender"
@@ -241,7 +241,7 @@ def _blend(block: Block, bones: Prepared, rows: slice, points: Floats) -> Floats
     if not bones.scaled[block.bones].any():
         parts = parts[::4]  # the dual parts do not depend on the vertex
     width = len(parts)
-    mixed = (parts.reshape(4 * width * frames, -1) @ block.weights).reshape(width, 4, frames, count)
+    mixed = product(parts.reshape(4 * width * frames, -1), block.weights).reshape(width, 4, frames, count)
     if width == 5:
         mixed[1:4] *= points[:3, None]
         mixed[1] += mixed[2]

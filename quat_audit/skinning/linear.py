@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..clip import Floats
-from .blocks import Block, blocks, steps
+from .blocks import Block, blocks, product, steps
 from .skin import Motion, Skin, inverse
 
 
@@ -59,7 +59,7 @@ def deform_block(block: Block, matrices: Floats, rows: slice) -> Floats:
     frames = rows.stop - rows.start
     # One product makes every entry of every vertex's own matrix.
     mine = np.take(matrices[:, :, rows], block.bones, axis=3).reshape(12 * frames, -1)
-    blended = (mine @ block.weights).reshape(3, 4, frames, len(block))
+    blended = product(mine, block.weights).reshape(3, 4, frames, len(block))
     blended[:, :3] *= block.rest[:3, None]
     moved = blended[:, 0]
     moved += blended[:, 1]
