@@ -24,6 +24,8 @@ Two things flow through the house: a Clip (one action slot as NumPy arrays) and 
     reports/      one file a format
     api.py        the Python API: a file, an action, an object
     cli.py        audit | fix | rules
+    places.py     where the results and the report of a run go; terminal.py standard output and error
+    escapes.py    names as a terminal may show them; interruption.py Ctrl-C
 
 Only blender/ and ui/ import bpy, and importing this package does not: .glb, .gltf, .vrm, .vrma and .bvh need no
 Blender. As an extension the package has another name (bl_ext.…), so every import within it is relative.

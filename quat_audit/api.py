@@ -75,8 +75,6 @@ def fix_file(
     if output is not None and in_place:
         raise ValueError("fix_file: give output or in_place=True, not both")
     path = Path(path)
-    publisher = publisher or Publisher(frozenset([path.resolve()]))
-
     report = FileReport(str(path))
 
     def work() -> FileReport:
@@ -84,7 +82,7 @@ def fix_file(
         audit_opened(str(path), opened, settings, into=report)
         report.repair = FileRepair()
         target = make_target(path, opened, output, in_place, inside)
-        fix_opened(report, opened, target, settings, publisher)
+        fix_opened(report, opened, target, settings, publisher or Publisher(frozenset([path.resolve()])))
         return report
 
     return _guarded(path, work, report)

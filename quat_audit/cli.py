@@ -12,44 +12,67 @@ import logging
 import math
 import os
 import sys
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
-from typing import TextIO
 
 from . import api, reports
 from .errors import InputError
-from .finding import SEVERITIES, FileReport, Report
-from .inputs import Input, common_root, expand
+from .finding import INTERRUPTED, SEVERITIES, FileReport, Report
+from .inputs import SUFFIXES, Input, expand
+from .interruption import Interruption, held
+from .places import check_report_place, result_places, without_links_out
 from .profiles import EVERYTHING, PROFILES, find_profile, profile_settings
-from .publish import Publisher, check_writable, write_whole
+from .publish import Publisher, write_whole
 from .rules import RULES
 from .rules.rule import Rule
 from .sources import VIA, blender_version
+from .terminal import Progress, check_output, say, wants_colour, write_out
 from .version import NAME, version
 
 OK, FOUND, UNUSABLE = 0, 1, 2
 NEVER = "never"
-# A progress line before this is only flicker.
-QUIET_SECONDS = 1.0
 
 
 def main(arguments: Sequence[str], *, prog: str = f"python -m {NAME}") -> int:
     """Run the command line and return its exit code; it never exits the process itself."""
+    with held() as interruption:
+        try:
+            options = _parse(arguments, prog)
+            if isinstance(options, int):
+                return options
+            logging.basicConfig(level=logging.DEBUG if options.verbose else logging.WARNING, stream=sys.stderr)
+            options.interruption = interruption
+            code = int(options.run(options))
+        except InputError as error:
+            say(f"{prog}: error: {error}")
+            return UNUSABLE
+        except KeyboardInterrupt:  # a second one, outside the work on a file
+            code = UNUSABLE
+        if interruption:
+            say(f"{prog}: interrupted")
+            return UNUSABLE
+        return code
+
+
+def _parse(arguments: Sequence[str], prog: str) -> argparse.Namespace | int:
+    """The options, or the exit code when there is nothing to run (bad usage, --help)."""
+    out, errors = StringIO(), StringIO()
     try:
-        options = _parser(prog).parse_args(list(arguments))
+        with redirect_stdout(out), redirect_stderr(errors):
+            return _parser(prog).parse_args(list(arguments))
     except SystemExit as stop:  # argparse ends the process, which would end Blender
-        return stop.code if isinstance(stop.code, int) else UNUSABLE
-    logging.basicConfig(level=logging.DEBUG if options.verbose else logging.WARNING, stream=sys.stderr)
-    try:
-        return int(options.run(options))
-    except InputError as error:
-        print(f"{prog}: error: {error}", file=sys.stderr)
-        return UNUSABLE
-    except KeyboardInterrupt:  # between two files; within one, what is done is still reported
-        print(f"{prog}: interrupted", file=sys.stderr)
-        return UNUSABLE
+        code = stop.code if isinstance(stop.code, int) else UNUSABLE
+    if out.getvalue():
+        write_out(out.getvalue())
+    if errors.getvalue():
+        say(errors.getvalue().rstrip("\n"))
+    dashed = [a for a in arguments if a.startswith("-") and (Path(a).suffix.lower() in SUFFIXES or os.path.lexists(a))]
+    if code and dashed and "--" not in arguments:
+        say(f"a name that begins with - is taken for an option: write -- before it (… -- {dashed[0]})")
+    return code
 
 
 def _parser(prog: str) -> argparse.ArgumentParser:
@@ -67,7 +90,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
 
     fix = verbs.add_parser("fix", help="repair, read the result again, and prove it")
     where = fix.add_mutually_exclusive_group(required=True)
-    where.add_argument("--output-dir", type=Path, metavar="DIR", help="write all files below DIR, the sources stay")
+    where.add_argument("--output-dir", type=_path, metavar="DIR", help="write all files below DIR, the sources stay")
     where.add_argument("--in-place", action="store_true", help="replace the files; originals stay as name.ext.bak")
     where.add_argument("--dry-run", action="store_true", help="say what would be done, write nothing")
     fix.add_argument("--unsafe-fixes", action="store_true", help="repair also what may change a keyed pose")
@@ -79,6 +102,12 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     _add_output(rules)
     rules.set_defaults(run=_rules)
     return parser
+
+
+def _path(word: str) -> Path:
+    if not word:
+        raise argparse.ArgumentTypeError("it is empty: name a file or folder")
+    return Path(os.path.expanduser(word))
 
 
 def _add_common(parser: argparse.ArgumentParser) -> None:
@@ -117,7 +146,7 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
 
 def _add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=tuple(reports.FORMATS), default="text", help="default: text")
-    parser.add_argument("--output", type=Path, metavar="FILE", help="write the report to FILE, not to standard output")
+    parser.add_argument("--output", type=_path, metavar="FILE", help="write the report to FILE, not to standard output")
     parser.add_argument("-v", "--verbose", action="store_true", help="log what happens, with tracebacks")
 
 
@@ -129,73 +158,63 @@ def _audit(options: argparse.Namespace) -> int:
 def _fix(options: argparse.Namespace) -> int:
     settings = replace(_settings(options), unsafe=options.unsafe_fixes)
     inputs = expand(options.paths, exclude=options.output_dir)
-    publisher = Publisher(frozenset(item.path.resolve() for item in inputs))
-    outputs = _outputs(options.output_dir, inputs, options.via) if options.output_dir else {}
+    if options.in_place:
+        inputs = without_links_out(inputs)
+    publisher = Publisher(frozenset(Path(os.path.realpath(item.path)) for item in inputs))
+    outputs = result_places(options.output_dir, inputs, options.via) if options.output_dir else {}
 
     def work(item: Input) -> FileReport:
-        return api.fix_file(
-            item.path,
-            settings,
-            output=outputs.get(item.path),
-            in_place=options.in_place,
-            inside=options.output_dir,
-            publisher=publisher,
-        )
-
-    return _run(options, inputs, work)
-
-
-def _outputs(folder: Path, inputs: Sequence[Input], via: str) -> dict[Path, Path]:
-    """Where each input's result goes: the tree below the common folder is kept, no two get the same name."""
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"--output-dir {folder} is a file: name a folder")
-    usable = [item for item in inputs if not item.reason]
-    try:
-        root = common_root(usable)
-    except ValueError as error:
-        raise InputError(str(error)) from None
-    taken: set[Path] = set()
-    outputs: dict[Path, Path] = {}
-    # Files that keep their suffix come first, so that walk.blend keeps its name and walk.fbx makes room.
-    for item in sorted(usable, key=lambda item: (_new_suffix(item, via) != item.path.suffix, str(item.path))):
-        below = Path(os.path.relpath(os.path.abspath(item.path), root))
-        output = folder / below.with_suffix(_new_suffix(item, via))
-        if output in taken:
-            output = folder / below.with_name(below.name + output.suffix)
-        taken.add(output)
-        outputs[item.path] = output
-    return outputs
-
-
-def _new_suffix(item: Input, via: str) -> str:
-    try:
-        return api.output_suffix(item.path, via)
-    except InputError:
-        return item.path.suffix  # its row will say why it fails
-
-
-def _run(options: argparse.Namespace, inputs: Sequence[Input], work: Callable[[Input], FileReport]) -> int:
-    """Do the work on every input, write the report, and return the exit code."""
-    if options.output is not None:
-        check_writable(options.output)
-    report = Report()
-    progress = _Progress(len(inputs), sys.stderr)
-    interrupted = False
-    for number, item in enumerate(inputs):
-        if interrupted:
-            report.files.append(FileReport(str(item.path), "skipped", "interrupted"))
-            continue
-        if item.reason:
-            report.files.append(FileReport(str(item.path), "failed", item.reason))
-            continue
-        progress.show(number, item.path)
+        begun = len(publisher.begun)
         try:
-            report.files.append(work(item))
-        except KeyboardInterrupt:
-            interrupted = True
-            report.files.append(FileReport(str(item.path), "skipped", "interrupted"))
+            return api.fix_file(
+                item.path,
+                settings,
+                output=outputs.get(item.path),
+                in_place=options.in_place,
+                inside=options.output_dir,
+                publisher=publisher,
+            )
+        except KeyboardInterrupt:  # a second Ctrl-C
+            if len(publisher.begun) == begun:
+                raise
+            options.interruption.pressed += not options.interruption
+            places = ", ".join(map(str, publisher.begun[begun:]))
+            reason = f"interrupted while its result was put in place: check {places}"
+            return FileReport(str(item.path), "failed", reason)
+
+    return _run(options, inputs, work, outputs)
+
+
+def _run(
+    options: argparse.Namespace,
+    inputs: Sequence[Input],
+    work: Callable[[Input], FileReport],
+    outputs: Mapping[Path, Path] | None = None,
+) -> int:
+    """Do the work on every input, write the report, and return the exit code."""
+    check_report_place(options.output, inputs, outputs)
+    if options.output is None:
+        check_output()
+    report = Report()
+    progress = Progress(len(inputs), sys.stderr)
+    interruption: Interruption = options.interruption
+    for number, item in enumerate(inputs):
+        if item.reason:
+            report.files.append(FileReport(str(item.path), "skipped" if item.skipped else "failed", item.reason))
+            continue
+        row = FileReport(str(item.path), "skipped", INTERRUPTED)
+        if not interruption:
+            progress.show(number, item.path)
+            try:
+                row = work(item)
+            except KeyboardInterrupt:
+                interruption.pressed += not interruption
+        report.files.append(row)
+    interruption.patience = interruption.pressed + 1  # what was done is still to be reported
     progress.clear()
     report.blender = blender_version()
+    # Again: the run may have written what was not known before, such as a buffer beside a .gltf.
+    check_report_place(options.output, inputs, outputs)
     _emit(options, lambda colour: reports.FORMATS[options.format](report, colour=colour))
     return exit_code(report, options.fail_on)
 
@@ -216,14 +235,7 @@ def _emit(options: argparse.Namespace, render: Callable[[bool], str]) -> None:
         # A path that is no valid Unicode must not lose the report.
         write_whole(options.output, render(False).encode("utf-8", "backslashreplace"))
         return
-    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
-    text = render(colour)
-    encoding = sys.stdout.encoding or "utf-8"
-    try:
-        print(text.encode(encoding, "backslashreplace").decode(encoding), end="", flush=True)
-    except BrokenPipeError:
-        # The reader (head, less) has seen enough. Python would complain again when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    write_out(render(wants_colour()))
 
 
 def _settings(options: argparse.Namespace) -> api.Settings:
@@ -256,6 +268,8 @@ def _limits(words: Sequence[str]) -> dict[str, dict[str, float]]:
             number = math.nan
         if not math.isfinite(number):
             raise InputError(f"--limit {word}: {value!r} is not a number")
+        if number < 0.0:
+            raise InputError(f"--limit {word}: a limit is a size and cannot be negative")
         given.setdefault(rule.code, {})[name] = number
     return given
 
@@ -275,8 +289,7 @@ def _select(words: str, option: str) -> tuple[Rule, ...]:
 
 def _rules(options: argparse.Namespace) -> int:
     rules = _select(",".join(options.codes), "rules") if options.codes else RULES
-    if options.output is not None:
-        check_writable(options.output)
+    check_report_place(options.output, ())
     if options.format == "json":
         rows = [
             {
@@ -307,24 +320,3 @@ def _explained(rule: Rule) -> str:
     if rule.limits:
         lines += ["", "## Limits", *(f"{rule.code}.{name} = {value:g}" for name, value in rule.limits.items())]
     return "\n".join(lines)
-
-
-class _Progress:
-    """One line on a terminal, rewritten; nothing anywhere else, nothing for short work."""
-
-    def __init__(self, total: int, stream: TextIO) -> None:
-        self._total, self._stream = total, stream
-        self._start = time.monotonic()
-        self._on = stream is not None and stream.isatty()
-        self._shown = False
-
-    def show(self, number: int, path: Path) -> None:
-        if self._on and time.monotonic() - self._start > QUIET_SECONDS:
-            self._shown = True
-            self._stream.write(f"\r\x1b[K[{number + 1}/{self._total}] {path.name}")
-            self._stream.flush()
-
-    def clear(self) -> None:
-        if self._shown:
-            self._stream.write("\r\x1b[K")
-            self._stream.flush()

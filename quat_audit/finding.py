@@ -19,6 +19,7 @@ from .skinning.skin import Skin
 
 NOTE, WARNING, ERROR = "note", "warning", "error"
 SEVERITIES = (NOTE, WARNING, ERROR)  # rising
+INTERRUPTED = "interrupted"  # why a file was skipped after Ctrl-C
 NONE, UNSAFE, SAFE = "none", "unsafe", "safe"
 
 Strings = npt.NDArray[np.str_]

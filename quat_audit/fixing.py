@@ -88,10 +88,6 @@ def make_target(
         final = path.resolve()  # a link stays, what it points to is replaced
         if final.suffix.lower() != opened.suffix.lower():
             final = final.with_suffix(opened.suffix)
-            if final.exists():
-                raise InputError(
-                    f"would be repaired into {final}, which exists: use --output-dir, or move that file away"
-                )
         elif not final.stat().st_mode & stat.S_IWUSR:
             raise InputError("the file is read-only: make it writable, or use --output-dir")
         return Target(final, final.parent, backup=True)
@@ -116,14 +112,16 @@ def fix_opened(report: FileReport, opened: Opened, target: Target, settings: Set
     report.repair.refused = [refused for repair in both for refused in repair.refused]
     report.repair.applied = _merge_applied([a for repair in both for a in repair.applied])
     report.repair.skin_proof = _worst_of(weights)
-    if opened.suffix.lower() != Path(report.path).suffix.lower():
-        report.repair.remark = (
-            f"repaired into a {opened.suffix}: exporting a {Path(report.path).suffix} again would bake every key anew"
-        )
-    elif not changed and (target.backup or not target.keep):
+    other_kind = opened.suffix.lower() != Path(report.path).suffix.lower()
+    if not changed and (target.backup or not target.keep):
         # Nothing to write, so nothing to read again: the audit of the result is the audit of the file.
+        if other_kind:
+            report.repair.remark = f"nothing to repair, so no {opened.suffix} is written"
         report.after = _copy_audit(report)
         return
+    if other_kind:
+        how, kind = "repaired into" if changed else "saved as", Path(report.path).suffix
+        report.repair.remark = f"{how} a {opened.suffix}: exporting a {kind} again would bake every key anew"
     with staging(target, opened.names(), beside=opened.beside) as (folder, name):
         saved = opened.save(folder, name, edited, [repair.skin for repair in weights])
         _note_refusals(report, saved, opened.clips, edited)
@@ -133,11 +131,47 @@ def fix_opened(report: FileReport, opened: Opened, target: Target, settings: Set
         if not settings.unsafe and report.repair.proof.max_key_change_deg > MOST_KEY_CHANGE_DEG:
             change = report.repair.proof.max_key_change_deg
             raise InputError(f"refused: the repair would change a keyed pose by {change:.4f}°; nothing was written")
-        if target.keep:
+        if other_kind and target.backup and target.path.exists():
+            _expect_earlier_result(target.path, result, settings.via)
+            report.repair.remark = (
+                f"an earlier run repaired it into {target.path}, which holds the same: nothing written"
+            )
+        elif target.keep:
             backup = publisher.publish(target, saved.changed, saved.copies)
             unchanged = target.backup and not backup and target.path.suffix == Path(report.path).suffix
             report.repair.output = None if unchanged else str(target.path)
             report.repair.backup = backup or None
+            _note_libraries(report, saved, target, publisher)
+
+
+def _expect_earlier_result(path: Path, result: Opened, via: str) -> None:
+    """Raise InputError unless a file holds the same keys as a result: it may be a person's own work."""
+    try:
+        earlier = open_path(path, via).clips
+    except InputError:
+        earlier = ()
+    same = len(earlier) == len(result.clips) and all(
+        (a.action, a.slot, a.curves.data_path) == (b.action, b.slot, b.curves.data_path)
+        and np.array_equal(a.curves.component, b.curves.component)
+        and np.array_equal(a.curves.counts, b.curves.counts)
+        and np.array_equal(a.curves.co, b.curves.co, equal_nan=True)
+        for a, b in zip(earlier, result.clips, strict=True)
+    )
+    if not same:
+        raise InputError(
+            f"would be repaired into {path}, which exists and holds something else: move that file away, "
+            "or use --output-dir"
+        )
+
+
+def _note_libraries(report: FileReport, saved: Saved, target: Target, publisher: Publisher) -> None:
+    """Say which libraries of a repaired copy are repaired in the same run, and not linked from there."""
+    assert report.repair is not None
+    linked = sorted({str(path) for path in saved.libraries if path.resolve() in publisher.sources})
+    if linked and not target.backup:
+        # Linking the copy here would make the proof read a library that may not be written yet.
+        remark = f"it still links {', '.join(linked)}, not the repaired copy: relink it, or repair both in place"
+        report.repair.remark = "; ".join(filter(None, (report.repair.remark, remark)))
 
 
 def _read_again(staged: Path, via: str) -> Opened:

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import fnmatch
 import glob
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+from .errors import InputError
 
 BYTES_SUFFIXES = (".glb", ".gltf", ".vrm", ".vrma", ".bvh")
 BLENDER_SUFFIXES = (".blend", ".fbx")
@@ -22,28 +25,46 @@ class Input:
         path: as it will be reported.
         root: the folder that the argument named; output folders keep the tree below it.
         reason: why it cannot be worked on; "" when it can.
+        walked: it was found in a folder or by a pattern, not named itself.
+        skipped: it is left out on purpose (for the reason), it did not fail.
     """
 
     path: Path
     root: Path
     reason: str = ""
+    walked: bool = False
+    skipped: bool = False
 
 
 def expand(arguments: Sequence[str], *, exclude: Path | None = None) -> list[Input]:
-    """The inputs that the arguments name, sorted by path, each once.
+    """The inputs that the arguments name, sorted by path, each once: two names of one file are one input.
 
     Parameters:
-        arguments: files, folders (walked) or globs (``**`` goes through folders).
+        arguments: files, folders (walked) or globs (``**`` goes through folders); ``~`` is the home folder.
         exclude: a folder left out of walks (the output folder of an earlier run).
+
+    Raises:
+        InputError: an argument is empty (a script's unset variable), which must not mean the current folder.
     """
     found: dict[str, Input] = {}
     for argument in arguments:
-        for item in _expand_one(argument, exclude.resolve() if exclude else None):
-            # An earlier argument wins, but never a failure over a file that can be read.
-            known = found.get(str(item.path))
-            if known is None or (known.reason and not item.reason):
-                found[str(item.path)] = item
-    return [found[key] for key in sorted(found)]
+        if not argument:
+            raise InputError("a PATH is empty: name a file, a folder or a glob (. is the current folder)")
+        for item in _expand_one(os.path.expanduser(argument), Path(os.path.realpath(exclude)) if exclude else None):
+            key = os.path.realpath(item.path)
+            known = found.get(key)
+            if known is None or _rank(item) < _rank(known):
+                # Who names a file itself means it, under whatever name a folder holds it too.
+                found[key] = replace(item, walked=item.walked and (known is None or known.walked))
+            elif known.walked and not item.walked:
+                found[key] = replace(known, walked=False)
+    return sorted(found.values(), key=lambda item: str(item.path))
+
+
+def _rank(item: Input) -> tuple[bool, bool, bool, str]:
+    """Of two inputs that are one file the lower stays: never a failure, rather the file's own name than a link."""
+    is_link = os.path.abspath(item.path) != os.path.realpath(item.path)
+    return bool(item.reason), is_link, ".." in item.path.parts, str(item.path)
 
 
 def common_root(inputs: Sequence[Input]) -> Path:
@@ -79,23 +100,59 @@ def _glob(pattern: str, exclude: Path | None) -> Iterator[Input]:
             break
         fixed.append(part)
     root = Path(*fixed)
-    matches = sorted(glob.glob(pattern, recursive=True))
+    matches = sorted(set(_matches(root, Path(pattern).parts[len(fixed) :])))
     if not matches:
         yield Input(Path(pattern), root, "no file matches this pattern")
     anything = False
-    for match in matches:
-        path = Path(match)
-        if path.is_dir():
+    for path in matches:
+        if os.path.isdir(path):
             # `**` also yields the folders themselves: their files match on their own.
             if "**" not in pattern:
                 anything = True
-                yield from (Input(item.path, root, item.reason) for item in _walk(path, exclude))
+                yield from (replace(item, root=root) for item in _walk(path, exclude))
         elif path.suffix.lower() in SUFFIXES:
             anything = True
             if not _inside(path, exclude):
-                yield Input(path, root)
+                yield Input(path, root, walked=True)
     if matches and not anything:
         yield Input(Path(pattern), root, f"matches no file of a supported kind ({', '.join(SUFFIXES)})")
+
+
+def _matches(base: Path, parts: Sequence[str]) -> Iterator[Path]:
+    """What a pattern matches below a folder. Unlike `glob` it ends when links lead in a circle."""
+    if not parts:
+        yield base
+        return
+    part, rest = parts[0], parts[1:]
+    if part == "**":
+        for folder in _folders(base, set()):
+            yield from _matches(folder, rest) if rest else (folder / name for name in _names(folder))
+    elif glob.has_magic(part):
+        for name in _names(base, hidden=part.startswith(".")):
+            if fnmatch.fnmatch(name, part):
+                yield from _matches(base / name, rest)
+    elif os.path.lexists(base / part):
+        yield from _matches(base / part, rest)
+
+
+def _folders(folder: Path, seen: set[str]) -> Iterator[Path]:
+    """A folder and all below it, links followed, each real folder once (by its own name, if it has one here)."""
+    real = os.path.realpath(folder)
+    if real in seen:
+        return
+    seen.add(real)
+    yield folder
+    below = [folder / name for name in _names(folder)]
+    for path in sorted((path for path in below if os.path.isdir(path)), key=lambda path: (path.is_symlink(), path)):
+        yield from _folders(path, seen)
+
+
+def _names(folder: Path, *, hidden: bool = False) -> list[str]:
+    """The names in a folder, [] when it cannot be listed or is none; dot files only if asked for, as in a shell."""
+    try:
+        return sorted(name for name in os.listdir(folder) if hidden or not name.startswith("."))
+    except OSError:
+        return []
 
 
 def _walk(folder: Path, exclude: Path | None) -> Iterator[Input]:
@@ -107,7 +164,7 @@ def _walk(folder: Path, exclude: Path | None) -> Iterator[Input]:
             # Dot files are leftovers (macOS resource forks, a temporary file of a killed run), not animation.
             if Path(name).suffix.lower() in SUFFIXES and not name.startswith("."):
                 anything = True
-                yield Input(Path(here, name), folder)
+                yield Input(Path(here, name), folder, walked=True)
     for error in errors:
         yield Input(Path(error.filename or folder), folder, f"the folder cannot be listed: {_why(error)}")
     if not anything and not errors:
@@ -122,11 +179,11 @@ def _unsupported(path: Path) -> str:
 
 
 def _is(path: Path, exclude: Path | None) -> bool:
-    return exclude is not None and path.resolve() == exclude
+    return exclude is not None and Path(os.path.realpath(path)) == exclude
 
 
 def _inside(path: Path, exclude: Path | None) -> bool:
-    return exclude is not None and path.resolve().is_relative_to(exclude)
+    return exclude is not None and Path(os.path.realpath(path)).is_relative_to(exclude)
 
 
 def _why(error: OSError | ValueError) -> str:

@@ -52,10 +52,12 @@ class Publisher:
     Attributes:
         sources: resolved paths that must never be overwritten except by their own repair in place.
         written: resolved path → whether it was changed by a repair (or only copied along).
+        begun: the files whose turn it was to be moved to their place, whether they got there or not.
     """
 
     sources: frozenset[Path] = frozenset()
     written: dict[Path, bool] = field(default_factory=dict)
+    begun: list[Path] = field(default_factory=list)
 
     def publish(self, target: Target, changed: Sequence[Staged], copies: Sequence[Staged]) -> str:
         """Move the files to their place, the main file last. Returns the backup's path, "" without one.
@@ -78,6 +80,7 @@ class Publisher:
             moves.append((staged.path, final, is_change))
         backup = ""
         for source, final, is_change in reversed(moves):
+            self.begun.append(final)
             final.parent.mkdir(parents=True, exist_ok=True)
             if target.backup and final.exists():
                 shutil.copymode(final, source)
@@ -95,7 +98,10 @@ class Publisher:
         if not final.is_relative_to(target.inside.resolve()):
             raise InputError(f"refers to {name}, outside the folder given: name the folder that holds both")
         if final.resolve() in self.sources:
-            raise InputError(f"the output {final} would overwrite a source: choose another --output-dir")
+            raise InputError(
+                f"the result {final} would overwrite a source of this run, {final.resolve()}: "
+                "choose another --output-dir"
+            )
         return final
 
 
@@ -126,8 +132,15 @@ def staging(target: Target, names: Sequence[str], *, beside: bool = False) -> It
             folder = top.joinpath(*["d"] * climb)
             folder.mkdir(parents=True, exist_ok=True)
             yield folder, target.path.name
+    except OSError as error:
+        raise InputError(f"cannot write {target.path}: {error.strerror or error}") from error
+    except InputError as error:
+        # A person knows the name of the result, not the one that it had while it was made.
+        said = str(error).replace(str(temporary), str(target.path)).replace(str(top), str(target.path.parent))
+        raise InputError(said) from error
     finally:
-        temporary.unlink(missing_ok=True)
+        for path in (temporary, temporary.with_name(f"{temporary.name}@")):  # Blender's own, of a save that failed
+            path.unlink(missing_ok=True)
         shutil.rmtree(top, ignore_errors=True)
 
 

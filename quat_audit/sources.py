@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
+import stat
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -30,12 +31,16 @@ WHEELS = {(3, 11): "4.5.15", (3, 13): "5.2.3"}
 
 @dataclass(frozen=True, eq=False)
 class Saved:
-    """Files that were written to a folder: changed by the repair, and copied along so that they work."""
+    """Files that were written to a folder: changed by the repair, and copied along so that they work.
+
+    ``libraries`` are files that the main one links and that stay where they are.
+    """
 
     changed: tuple[Staged, ...]
     copies: tuple[Staged, ...] = ()
     refused: tuple[Refused, ...] = ()
     remark: str = ""
+    libraries: tuple[Path, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,18 +105,29 @@ def how(path: Path, via: str = AUTO) -> str:
 
 
 def check_readable(path: Path) -> None:
-    """Raise InputError when the file is missing, no file, empty or not readable."""
+    """Raise InputError when the file is missing, no regular file, empty or not readable."""
     try:
+        # Before it is opened: that alone would wait for ever at a pipe that nobody writes to.
+        mode = path.stat().st_mode
+        if stat.S_ISDIR(mode):
+            raise InputError("is a folder, not a file")
+        if not stat.S_ISREG(mode):
+            raise InputError(f"is not a regular file but {_kind(mode)}: copy what it gives into a file first")
         with path.open("rb") as stream:
             if not stream.read(1):
                 raise InputError("the file is empty (0 bytes): export or save it again")
     except FileNotFoundError:
         what = "a link to a file that does not exist" if path.is_symlink() else "no such file"
         raise InputError(f"{what}: check the path") from None
-    except IsADirectoryError:
-        raise InputError("is a folder, not a file") from None
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror or error}") from None
+    except ValueError as error:
+        raise InputError(f"no file can have this name: {error}") from None
+
+
+def _kind(mode: int) -> str:
+    kinds = ((stat.S_ISFIFO, "a pipe"), (stat.S_ISSOCK, "a socket"))
+    return next((word for test, word in kinds if test(mode)), "a device")
 
 
 def require_blender() -> None:
@@ -203,7 +219,7 @@ def _open_in_blender(path: Path) -> Opened:
         weights = [(p.record, new) for p, new in zip(posed, skins, strict=False) if new is not p.record.skin]
         if is_blend and not changes and not weights and not saving.has_relative_paths():
             shutil.copyfile(path, staged.path)
-            return Saved((staged,))
+            return Saved((staged,), libraries=saving.libraries())
         remarks = []
         for record, new in changes:
             written = write.write_clip(record, new)
@@ -214,8 +230,9 @@ def _open_in_blender(path: Path) -> Opened:
             saving.keep_actions()
         elif not changes and not weights:
             remarks.append("saved by Blender so that its relative paths still hold; no key was changed")
+        libraries = saving.libraries()  # before their paths are made to fit the copy
         scene.save_blend(staged.path, compress=not is_blend or scene.is_compressed(path))
-        return Saved((staged,), remark="; ".join(remarks))
+        return Saved((staged,), remark="; ".join(remarks), libraries=libraries)
 
     return Opened(
         clips=clips,

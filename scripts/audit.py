@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -53,6 +54,9 @@ def main(arguments: list[str]) -> int:
         shutil.rmtree(str(unfinished), ignore_errors=True)
     verb = [] if arguments[0] in VERBS or arguments[0].startswith("-") else ["audit"]
     command = [str(python), "-m", "quat_audit", *verb, *(_examples_path(a) for a in arguments)]
+    # Ctrl-C reaches both: the command line ends after the file at hand and reports, and that is waited for. (A handler,
+    # for what is ignored here would be ignored there too.)
+    signal.signal(signal.SIGINT, lambda *_: None)
     return subprocess.run(command, env=variables, check=False).returncode
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -31,4 +32,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
     if "bpy" in sys.modules and _STATUS in config.stash:
         sys.stdout.flush()
         sys.stderr.flush()
+        temporary = Path(sys.modules["bpy"].app.tempdir)  # which it would have removed
+        if temporary.name.startswith("blender_"):
+            shutil.rmtree(temporary, ignore_errors=True)
         os._exit(config.stash[_STATUS])

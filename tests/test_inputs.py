@@ -91,6 +91,33 @@ def test_a_dangling_link_is_an_input(tree: Path) -> None:
     assert [item.path.name for item in expand([str(tree / "b/link.glb")])] == ["link.glb"]
 
 
+@pytest.mark.parametrize("pattern", ["**", "**/*.bvh", "*/*/*/*", "**/**/*.bvh", "**/one.bvh"])
+def test_links_in_a_circle_end_and_a_file_is_one_input(tree: Path, pattern: str) -> None:
+    for i in range(8):  # some links, and their number of ways has more digits than a life has seconds
+        (tree / f"a/loop{i}").symlink_to(tree)
+        (tree / f"a/deep/up{i}").symlink_to("..")
+    (tree / "a/self.bvh").symlink_to("self.bvh")
+    inputs = expand([str(tree / pattern), str(tree)])
+    names = _names(inputs, tree)
+    assert names == ["a/deep/three.vrma", "a/one.bvh", "a/self.bvh", "b/two.GLB", "four.fbx"]
+
+
+def test_a_file_given_by_two_names_is_one_input_under_its_own(tree: Path) -> None:
+    (tree / "link.bvh").symlink_to("a/one.bvh")
+    (tree / "folder").symlink_to("a")
+    given = [str(tree / name) for name in ("link.bvh", "folder/one.bvh", "a/one.bvh", "a/../a/one.bvh")]
+    for seed in range(5):
+        random.Random(seed).shuffle(given)
+        assert _names(expand(given), tree) == ["a/one.bvh"]
+    assert _names(expand([str(tree / "link.bvh")]), tree) == ["link.bvh"]
+    assert [item.walked for item in expand([str(tree), str(tree / "link.bvh")])] == [True, False, True, True]
+
+
+def test_a_link_to_a_folder_is_gone_through_by_two_stars(tree: Path) -> None:
+    (tree / "b/more").symlink_to(tree / "a")
+    assert _names(expand([str(tree / "b/**/*")]), tree) == ["b/more/deep/three.vrma", "b/more/one.bvh", "b/two.GLB"]
+
+
 def test_common_root(tree: Path) -> None:
     assert common_root(expand([str(tree / "a")])) == tree / "a"
     assert common_root(expand([str(tree / "a"), str(tree / "b")])) == tree

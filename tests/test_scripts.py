@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import audit
 import environment
 import pytest
 
@@ -110,3 +112,18 @@ def test_audit_without_arguments_explains_itself() -> None:
     run = subprocess.run(script, capture_output=True, text=True, check=False)
     assert (run.returncode, run.stdout) == (2, "")
     assert "scripts/audit.py examples" in run.stderr
+
+
+def test_audit_waits_for_the_report_after_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(command: list[str], **_: object) -> subprocess.CompletedProcess[bytes]:
+        os.kill(os.getpid(), signal.SIGINT)
+        return subprocess.CompletedProcess(command, 2)
+
+    monkeypatch.setattr(environment, "ensure", lambda wheel: Path(sys.executable))
+    monkeypatch.setattr(audit.subprocess, "run", interrupted)
+    before = signal.getsignal(signal.SIGINT)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        assert audit.main(["audit", "none.glb"]) == 2
+    finally:
+        signal.signal(signal.SIGINT, before)

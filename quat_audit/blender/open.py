@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import logging
 import os
+import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -21,6 +23,8 @@ from . import compat
 log = logging.getLogger(__name__)
 
 _GZIP, _ZSTD, _BLENDER = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BLENDER"
+# An empty .blend takes about as much.
+LEAST_FREE_BYTES = 2**19
 IMPORTED = (".fbx", ".glb", ".gltf", ".vrm", ".vrma", ".bvh")
 
 
@@ -92,7 +96,16 @@ def save_blend(path: Path, *, compress: bool) -> None:
                 filepath=str(path.absolute()), copy=True, compress=compress, relative_remap=True, check_existing=False
             )
     except RuntimeError as error:
-        raise InputError(f"{path}: cannot be written: {_reason(str(error))}") from error
+        raise InputError(f"{path}: cannot be written: {_why_unwritten(path, str(error))}") from error
+
+
+def _why_unwritten(path: Path, error: str) -> str:
+    # On a full disk Blender reports the errno of what it does next: taking its unfinished file away.
+    opened = Path(bpy.data.filepath)
+    needed = opened.stat().st_size if bpy.data.filepath and opened.is_file() else 0
+    if path.parent.is_dir() and shutil.disk_usage(path.parent).free < max(needed, LEAST_FREE_BYTES):
+        return os.strerror(errno.ENOSPC)
+    return _reason(error)
 
 
 def is_compressed(path: Path) -> bool:

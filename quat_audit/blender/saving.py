@@ -3,12 +3,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import bpy
 
 
 def has_relative_paths() -> bool:
     """Whether the open file refers to others by paths relative to itself (so that a plain copy would lose them)."""
     return any(path.startswith("//") for path in bpy.utils.blend_paths(absolute=False, packed=False, local=False))
+
+
+def libraries() -> tuple[Path, ...]:
+    """The .blend files that the open file links."""
+    return tuple(Path(bpy.path.abspath(library.filepath)) for library in bpy.data.libraries)
 
 
 def keep_actions() -> None:

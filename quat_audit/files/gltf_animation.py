@@ -2,7 +2,8 @@
 """glTF animations → Clips: channels, samplers and nodes become curves and tracks.
 
 A channel that cannot be read costs that channel only (it is listed in the clip's ``not_evaluated``); a file
-whose bytes are not where it says fails as a whole.
+that refers to what does not exist (a sampler, an accessor, a node, bytes) fails as a whole, and so does one of whose
+channels none could be read: it must not pass for clean.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ STEP, LINEAR_NAME, CUBIC = "STEP", "LINEAR", "CUBICSPLINE"
 _INTERPOLATIONS = {LINEAR_NAME: LINEAR, STEP: CONSTANT, CUBIC: BEZIER}
 _WIDTHS = {"rotation": 4, "translation": 3, "scale": 3}
 _NODE_POINTER = re.compile(r"/nodes/(0|[1-9][0-9]{0,8})/(rotation|translation|scale|weights)")
+MOST_REASONS = 3
 IDENTITY = (1.0, 0.0, 0.0, 0.0)
 
 
@@ -69,6 +71,10 @@ class _SkipError(Exception):
     """One channel cannot be read; the message says why."""
 
 
+class _DanglingError(Exception):
+    """A channel refers to what does not exist; the message says to what."""
+
+
 def read_animations(document: Document) -> Animations:
     """Clips of a document, one an animation. Raises InputError when the file as a whole is malformed."""
     table = read_accessors(document)
@@ -85,6 +91,8 @@ def read_animations(document: Document) -> Animations:
         for i, item in enumerate(objects(animation, "channels", where)):
             try:
                 channel, remark = _read_channel(item, samplers, table, len(nodes))
+            except _DanglingError as error:
+                raise InputError(f"{where}, channel {i}: {error}; {AGAIN}") from None
             except _SkipError as error:
                 bad.append((f"{where}, channel {i}", str(error)))
                 rest.append((number, _output_of(item, samplers)))
@@ -94,6 +102,7 @@ def read_animations(document: Document) -> Animations:
                 bad.append((f"{where}, channel {i} ({channel.data_path})", remark))
         channels.append(tuple(good))
         faults.append(tuple(bad))
+    _check_any(channels, faults)
     used = dict.fromkeys(a for cs in channels for c in cs for a in (c.times, c.values))
     pool = decode_pool(document, table, used)
     bones = _unique([_name(n, "node", i) for i, n in enumerate(nodes)], "node")
@@ -106,6 +115,16 @@ def read_animations(document: Document) -> Animations:
         for name, cs, fs in zip(names, channels, faults, strict=True)
     )
     return Animations(document, table, clips, tuple(channels), tuple(rest))
+
+
+def _check_any(channels: list[tuple[Channel, ...]], faults: list[tuple[tuple[str, str], ...]]) -> None:
+    """Raise InputError when there is something to read and nothing of it could be."""
+    reasons = Counter(why for bad in faults for _, why in bad)
+    if not reasons or any(c.keys for cs in channels for c in cs):
+        return
+    some = [f"{why} (channels: {n})" if n > 1 else why for why, n in reasons.most_common(MOST_REASONS)]
+    more = f"; and {len(reasons) - MOST_REASONS} more reasons" if len(reasons) > MOST_REASONS else ""
+    raise InputError(f"none of its animation could be evaluated: {'; '.join(some)}{more}")
 
 
 def _name(item: Json, kind: str, number: int) -> str:
@@ -122,7 +141,9 @@ def _unique(names: list[str], kind: str) -> list[str]:
 def _index(owner: Json, key: str, what: str, count: int) -> int:
     value = owner.get(key)
     if type(value) is not int or not 0 <= value < count:
-        raise _SkipError(f"{what} {str(value)[:40]} does not exist, there are {count}")
+        if key not in owner:
+            raise _DanglingError(f"it has no {what}")
+        raise _DanglingError(f"{what} {str(value)[:40]} does not exist, there are {count}")
     return value
 
 
@@ -150,7 +171,7 @@ def _target(item: Json, nodes: int) -> tuple[str, int, str]:
             return pointer, -1, ""
         node, path = int(match[1]), match[2]
         if node >= nodes:
-            raise _SkipError(f"target {pointer} does not exist, there are {nodes} nodes")
+            raise _DanglingError(f"target {pointer} does not exist, there are {nodes} nodes")
         return pointer, node, path
     if path not in ("rotation", "translation", "scale", "weights"):
         raise _SkipError(f"its target path {str(path)[:40]!r} is unknown")
@@ -162,10 +183,10 @@ def _target(item: Json, nodes: int) -> tuple[str, int, str]:
 
 def _read_channel(item: Json, samplers: list[Json], table: Accessors, nodes: int) -> tuple[Channel, str]:
     """A channel, and what of it could not be read ("": nothing)."""
-    data_path, node, path = _target(item, nodes)
     sampler = samplers[_index(item, "sampler", "sampler", len(samplers))]
     times = _index(sampler, "input", "input accessor", len(table))
     values = _index(sampler, "output", "output accessor", len(table))
+    data_path, node, path = _target(item, nodes)
     interpolation = sampler.get("interpolation", LINEAR_NAME)
     if type(interpolation) is not str or interpolation not in _INTERPOLATIONS:
         raise _SkipError(f"interpolation {str(interpolation)[:40]!r} is unknown")

@@ -97,7 +97,10 @@ def open_document(path: Path) -> Document:
 
     def load(name: str) -> bytes:
         if name not in files:  # kept: a patch goes with the bytes that were audited, whatever happens on disk
-            files[name] = (path.parent / name).read_bytes()
+            beside = path.parent / name
+            if beside.exists() and not beside.is_file():  # opening a pipe would wait for ever
+                raise ValueError("it is not a regular file")
+            files[name] = beside.read_bytes()
         return files[name]
 
     return parse(path, raw, load)

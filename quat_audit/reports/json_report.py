@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The report as JSON, schema ``quat_audit.report/1`` (docs/report.schema.json).
+r"""The report as JSON, schema ``quat_audit.report/1`` (docs/report.schema.json).
 
-It never holds NaN or infinity (they become null: JSON has neither), its order does not depend on the
+It never holds NaN or infinity (they become null: JSON has neither), names that are no valid Unicode hold the offending
+bytes as the text ``\xff`` (a lone surrogate is no JSON either), its order does not depend on the
 order of work, and it is written whole or not at all.
 """
 
@@ -9,20 +10,29 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from typing import Any
 
+from ..escapes import escape
 from ..finding import FileRepair, FileReport, Finding, Report, summary
 from ..version import NAME, version
 
 SCHEMA = "quat_audit.report/1"
 # Frames of a glTF file are seconds × 24: more digits than this are noise of the product.
 FRAME_DIGITS = 5
+# In ASCII JSON: an escaped backslash, a pair of surrogates (one character), or a surrogate without its other half.
+_SURROGATES = re.compile(r"\\\\|\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}|(\\ud[89a-f][0-9a-f]{2})")
 
 
 def render(report: Report, *, colour: bool = False) -> str:
     """The report as a JSON document, ending in a newline. `colour` means nothing here."""
     # ASCII only: a name that is no valid Unicode, or a terminal that is not UTF-8, cannot break it.
-    return json.dumps(as_dict(report), indent=1, allow_nan=False) + "\n"
+    return _SURROGATES.sub(_whole, json.dumps(as_dict(report), indent=1, allow_nan=False)) + "\n"
+
+
+def _whole(match: re.Match[str]) -> str:
+    r"""Half a pair is no character, and strict parsers refuse it: the byte 0xff of a path becomes the text ``\xff``."""
+    return match[0] if match[1] is None else "\\" + escape(chr(int(match[1][2:], 16)))
 
 
 def as_dict(report: Report) -> dict[str, Any]:

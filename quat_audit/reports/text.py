@@ -9,7 +9,21 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ..finding import ERROR, NOTE, SAFE, SEVERITIES, UNSAFE, WARNING, FileReport, Finding, Ignored, Report, summary
+from ..escapes import visible
+from ..finding import (
+    ERROR,
+    INTERRUPTED,
+    NOTE,
+    SAFE,
+    SEVERITIES,
+    UNSAFE,
+    WARNING,
+    FileReport,
+    Finding,
+    Ignored,
+    Report,
+    summary,
+)
 
 # What a person reads before giving up: the worst places of a finding, the worst findings of a clip.
 MOST_OCCURRENCES = 3
@@ -19,6 +33,8 @@ MOST_LISTED = 5
 ALL = "--format json lists all"
 
 _COLOURS = {ERROR: "31", WARNING: "33", NOTE: "36", "good": "32", "bold": "1", "quiet": "2"}
+# Noncharacters of Unicode, for use within a program: no name has them.
+_PLAIN, _FIRST = "\ufdd0", 0xFDD1
 _FIX_WORDS = {SAFE: "safe fix", UNSAFE: "unsafe fix", "none": "no fix"}
 
 
@@ -36,7 +52,7 @@ def render(report: Report, *, colour: bool = False) -> str:
     if lines and lines[-1]:
         lines.append("")
     lines += _summary(report, paint)
-    return "\n".join(lines) + "\n"
+    return "\n".join(paint.finish(line) for line in lines) + "\n"
 
 
 # Rules about skins: their findings are about meshes and vertices.
@@ -44,19 +60,29 @@ _SKIN = "QA6"
 
 
 class _Paint:
-    """Wraps text in colours, or does not."""
+    """Wraps text in colours, or does not.
+
+    A colour is one character that stands for it until a line is finished: what else a line holds comes from files,
+    and must not reach a terminal as it is.
+    """
 
     def __init__(self, on: bool) -> None:
-        self.on = on
+        self._codes = {what: chr(_FIRST + i) for i, what in enumerate(_COLOURS)} if on else {}
 
     def __call__(self, text: str, what: str) -> str:
-        return f"\x1b[{_COLOURS[what]}m{text}\x1b[0m" if self.on else text
+        return f"{self._codes[what]}{text}{_PLAIN}" if self._codes else text
+
+    def finish(self, line: str) -> str:
+        """The line as a terminal may get it."""
+        line = visible(line)
+        for what, code in self._codes.items():
+            line = line.replace(code, f"\x1b[{_COLOURS[what]}m")
+        return line.replace(_PLAIN, "\x1b[0m") if self._codes else line
 
 
 def _file(file: FileReport, paint: _Paint) -> Iterator[str]:
     if file.status != "audited":
-        yield f"{paint(file.path, 'bold')}  {paint(f'{file.status}: {file.reason}', ERROR)}"
-        return
+        return  # the summary lists them, where a person looks first
     keys, tracks = sum(c.keys for c in file.clips), sum(c.tracks for c in file.clips)
     size = f"{_count(len(file.clips), 'action')}, {_count(tracks, 'track')}, {_count(keys, 'key')}"
     if not file.findings and not file.ignored and not file.not_evaluated and not (file.repair and file.repair.refused):
@@ -153,7 +179,7 @@ def _codes(findings: Sequence[Finding]) -> str:
 
 
 def _who(finding: Finding) -> str:
-    return finding.bone or finding.data_path or finding.owner or "(the whole clip)"
+    return visible(finding.bone or finding.data_path or finding.owner or "(the whole clip)")
 
 
 def _columns(text: str) -> int:
@@ -228,8 +254,11 @@ def _listed(title: str, lines: Sequence[str], paint: _Paint) -> Iterator[str]:
 def _summary(report: Report, paint: _Paint) -> Iterator[str]:
     counts = summary(report)
     for file in report.files:
-        if file.status != "audited":
+        if file.status != "audited" and file.reason != INTERRUPTED:
             yield paint(f"{file.status.upper()}  {file.path}: {file.reason}", ERROR)
+    interrupted = sum(f.reason == INTERRUPTED for f in report.files)
+    if interrupted:
+        yield paint(f"{_count(interrupted, 'file')} skipped ({INTERRUPTED})", WARNING)
     skipped = sum(f.status == "skipped" for f in report.files)
     parts = [f"{_count(counts['files'], 'file')}: {counts['audited']:,} audited"]
     if counts["failed"]:
@@ -238,7 +267,10 @@ def _summary(report: Report, paint: _Paint) -> Iterator[str]:
         parts.append(paint(f"{skipped:,} skipped", WARNING))
     yield ", ".join(parts)
     found = [paint(_count(n, s), s) for s, n in counts["findings"].items() if n]
-    yield ", ".join(found) if found else paint("nothing found", "good")
+    if found:
+        yield ", ".join(found)
+    elif counts["audited"]:
+        yield paint("nothing found", "good")
     if counts["occurrences"]:
         rules = {f.code: f.rule for file in report.files for f in file.findings}
         width = max(len(rule) for rule in rules.values())

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -19,6 +20,8 @@ bpy = pytest.importorskip("bpy")
 import numpy as np  # noqa: E402 after the check for bpy
 
 from quat_audit import api, cli  # noqa: E402
+from quat_audit.blender import open as blender_open  # noqa: E402
+from tests.blender import build_case  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 FLIPS = [(1.0, 0.0, 0.0, 0.0), (-0.9848078, 0.0, 0.0, -0.1736482), (0.9396926, 0.0, 0.0, 0.3420201)]
@@ -152,13 +155,82 @@ def test_what_blender_imports_is_repaired_into_a_blend(folder: Path) -> None:
     assert sorted(p.name for p in (folder / "out").iterdir()) == ["clean.blend", "clean.bvh.blend"]
     row = next(f for f in report["files"] if f["path"].endswith(".bvh"))
     assert (row["read_via"], Path(row["repair"]["output"]).name) == ("blender", "clean.bvh.blend")
-    assert "repaired into a .blend" in row["repair"]["remark"]
-    code, report = run_json(folder, "fix", folder / "x/clean.bvh", "--in-place", "--via", "blender")
-    assert code == 2
-    assert "exists" in report["files"][0]["reason"]
-    (folder / "x/clean.blend").unlink()
-    code, report = run_json(folder, "fix", folder / "x/clean.bvh", "--in-place", "--via", "blender")
-    assert (code, sorted(p.name for p in (folder / "x").iterdir())) == (0, ["clean.blend", "clean.bvh"])
+    assert "saved as a .blend" in row["repair"]["remark"]
+
+
+BVH = (
+    "HIERARCHY\nROOT Hips\n{\nOFFSET 0 0 0\nCHANNELS 3 Zrotation Xrotation Yrotation\n"
+    "End Site\n{\nOFFSET 0 1 0\n}\n}\nMOTION\nFrames: 3\nFrame Time: 0.04\n"
+)
+
+
+def fix_in_place(folder: Path) -> tuple[int, dict[str, Any]]:
+    code, report = run_json(folder, "fix", folder / "x/walk.bvh", "--in-place", "--via", "blender")
+    return code, report["files"][0]
+
+
+def test_what_is_imported_is_repaired_in_place_once(folder: Path) -> None:
+    (folder / "x").mkdir()
+    path, result = folder / "x/walk.bvh", folder / "x/walk.blend"
+    path.write_text(BVH + "0 0 0\n5 0 0\n10 0 0\n", encoding="utf-8")
+    for _ in range(2):
+        code, row = fix_in_place(folder)
+        assert (code, row["repair"]["output"], row["after"]["findings"]) == (0, None, [])
+        assert row["repair"]["remark"] == "nothing to repair, so no .blend is written"
+        assert os.listdir(folder / "x") == ["walk.bvh"]
+
+    # Importers unroll Euler angles, so the fault is made after the import.
+    path.write_text(BVH + "170 0 0\n-170 0 0\n-150 0 0\n", encoding="utf-8")
+    real = blender_open.import_file
+
+    def wrapped(which: Path) -> None:
+        real(which)
+        for action in bpy.data.actions:
+            for curve in build_case.fcurves_of(action):
+                if "rotation" in curve.data_path and curve.range()[1] > 1 and curve.keyframe_points[0].co.y:
+                    for key in list(curve.keyframe_points)[1:]:
+                        key.co.y -= math.tau
+                    curve.update()
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(blender_open, "import_file", wrapped)
+        code, row = fix_in_place(folder)
+        assert row["repair"]["applied"], "the case makes something to repair"
+        assert (code, row["repair"]["output"]) == (0, str(result))
+        first = result.read_bytes()
+        code, row = fix_in_place(folder)
+        assert (code, row["repair"]["output"], row["after"]["findings"]) == (0, None, [])
+        assert "an earlier run repaired it" in row["repair"]["remark"]
+        assert result.read_bytes() == first
+        shutil.copy(folder / "in/flips.blend", result)
+        code, row = fix_in_place(folder)
+        assert (code, row["status"]) == (2, "failed")
+        assert "exists and holds something else: move that file away" in row["reason"]
+    assert result.read_bytes() == (folder / "in/flips.blend").read_bytes()
+    assert sorted(os.listdir(folder / "x")) == ["walk.blend", "walk.bvh"]
+
+
+def test_a_library_of_the_same_run_is_remarked(folder: Path) -> None:
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    add_action("own", FLIPS, used=True)
+    with bpy.data.libraries.load(str(folder / "in/flips.blend"), link=True) as (_, into):
+        into.actions = ["unused"]
+    item = bpy.data.objects.new("user", None)
+    bpy.context.scene.collection.objects.link(item)
+    item.animation_data_create().action = bpy.data.actions["unused"]
+    bpy.ops.wm.save_as_mainfile(filepath=str(folder / "in/shot.blend"), check_existing=False)
+    bpy.ops.file.make_paths_relative()
+    bpy.ops.wm.save_mainfile()
+    (folder / "in/shot.blend1").unlink(missing_ok=True)
+    _, report = run_json(folder, "fix", folder / "in", "--output-dir", folder / "out")
+    rows = {Path(f["path"]).name: f for f in report["files"]}
+    assert rows["shot.blend"]["status"] == "audited", rows["shot.blend"]["reason"]
+    assert (
+        f"it still links {folder / 'in/flips.blend'}, not the repaired copy" in rows["shot.blend"]["repair"]["remark"]
+    )
+    assert "remark" not in rows["flips.blend"]["repair"]
+    _, report = run_json(folder, "fix", folder / "in/shot.blend", "--output-dir", folder / "alone")
+    assert "links" not in report["files"][0]["repair"].get("remark", "")
 
 
 def test_the_api_repairs_actions_and_objects_where_they_are(folder: Path) -> None:

@@ -157,6 +157,14 @@ def test_unwritable_folder_is_said(saved, tmp_path):
         blender_open.save_blend(tmp_path / "no such folder" / "x.blend", compress=False)
 
 
+def test_a_full_disk_is_said(saved, tmp_path, monkeypatch):
+    blender_open.open_blend(saved)
+    monkeypatch.setattr(shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(10**6, 10**6 - 100, 100))
+    (tmp_path / "x.blend@").mkdir()  # where Blender writes first
+    with pytest.raises(InputError, match="x.blend: cannot be written: No space left on device"):
+        blender_open.save_blend(tmp_path / "x.blend", compress=False)
+
+
 @pytest.mark.parametrize("name, clips, tracks", [
     ("bevy/Fox.glb", 3, 60), ("pybvh/rotation_first_root.bvh", 1, 4),
     ("glTF-Blender-IO/03_animated_cube/03_animated_cube.gltf", 1, 1),

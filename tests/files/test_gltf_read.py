@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from quat_audit.clip import BEZIER, CONSTANT, LINEAR, SLERP
+from quat_audit.errors import InputError
 from quat_audit.files import gltf
 
 from .gltf_builder import Builder, channel, pointer, quaternions, rotation
@@ -169,8 +171,8 @@ def test_animation_pointers(tmp_path: Path) -> None:
     b.animate(
         pointer(times, b.accessor(q), "/nodes/2/rotation"),
         pointer(times, b.accessor(np.arange(4.0)), "/materials/0/pbrMetallicRoughness/roughnessFactor"),
-        pointer(times, b.accessor(q), "/nodes/9/rotation"),
         pointer(times, b.accessor(q), "/nodes/02/rotation"),
+        pointer(times, b.accessor(q), "nodes/0/rotation"),
     )
     source = gltf.read(b.write_glb(tmp_path))
     clip = source.clips[0]
@@ -179,8 +181,8 @@ def test_animation_pointers(tmp_path: Path) -> None:
     np.testing.assert_array_equal(rotation(source), q[:, WXYZ])
     assert clip.curves.data_path[4] == "/materials/0/pbrMetallicRoughness/roughnessFactor"
     assert clip.curves.interpolation[16] == LINEAR
-    assert [what for what, _ in clip.not_evaluated] == ["animation 'animation 0', channel 2"]
-    assert "does not exist" in clip.not_evaluated[0][1]
+    assert [what for what, _ in clip.not_evaluated] == ["animation 'animation 0', channel 3"]
+    assert "KHR_animation_pointer gives none" in clip.not_evaluated[0][1]
 
 
 def test_names_are_made_unique(tmp_path: Path) -> None:
@@ -238,9 +240,7 @@ def test_one_bad_channel_does_not_cost_the_others(tmp_path: Path) -> None:
     times, good = b.accessor(TIMES), b.accessor(q)
     b.animate(
         channel(times, good),
-        channel(times, 99),
         channel(times, b.accessor(q[:, :3])),
-        channel(times, good, 77),
         channel(times, good, path="colour"),
         channel(times, good, interpolation="SMOOTH"),
         channel(good, good),
@@ -248,7 +248,7 @@ def test_one_bad_channel_does_not_cost_the_others(tmp_path: Path) -> None:
         channel(times, b.accessor(quaternions(13, 8)), 2, interpolation="CUBICSPLINE"),
         channel(times, b.accessor(np.arange(7.0)), 2, "weights"),
     )
-    b.doc["animations"][0]["channels"] += [{"sampler": 50, "target": {"node": 0, "path": "rotation"}}, {"sampler": 0}]
+    b.doc["animations"][0]["channels"].append({"sampler": 0})
     source = gltf.read(b.write_glb(tmp_path))
     clip = source.clips[0]
     clip.validate()
@@ -256,22 +256,78 @@ def test_one_bad_channel_does_not_cost_the_others(tmp_path: Path) -> None:
     why = dict(clip.not_evaluated)
     name = "animation 'animation 0', channel"
     expected = {
-        f"{name} 1": "output accessor 99 does not exist",
-        f"{name} 2": "must have 4 components, has 3",
-        f"{name} 3": "target node 77 does not exist",
-        f"{name} 4": "'colour' is unknown",
-        f"{name} 5": "'SMOOTH' is unknown",
-        f"{name} 6": "must be SCALAR",
-        f"{name} 7 (/nodes/1/rotation)": "4 key times and 3 values where 4 belong: only the first 3 keys",
-        f"{name} 8 (/nodes/2/rotation)": "4 key times and 8 values where 12 belong: only the first 2 keys",
-        f"{name} 9": "do not divide evenly",
-        f"{name} 10": "sampler 50 does not exist",
-        f"{name} 11": "no target",
+        f"{name} 1": "must have 4 components, has 3",
+        f"{name} 2": "'colour' is unknown",
+        f"{name} 3": "'SMOOTH' is unknown",
+        f"{name} 4": "must be SCALAR",
+        f"{name} 5 (/nodes/1/rotation)": "4 key times and 3 values where 4 belong: only the first 3 keys",
+        f"{name} 6 (/nodes/2/rotation)": "4 key times and 8 values where 12 belong: only the first 2 keys",
+        f"{name} 7": "do not divide evenly",
+        f"{name} 8": "no target",
     }
     assert why.keys() == expected.keys()
     for what, says in expected.items():
         assert says in why[what], what
     assert [len(rotation(source, 0, t)) for t in range(3)] == [4, 3, 2]
+
+
+@pytest.mark.parametrize(
+    "change, says",
+    [
+        ({"sampler": 50}, "sampler 50 does not exist, there are 2"),
+        ({"sampler": None}, "it has no sampler"),
+        ({"output": 99}, "output accessor 99 does not exist, there are 2"),
+        ({"input": -1}, "input accessor -1 does not exist, there are 2"),
+        ({"input": None}, "it has no input accessor"),
+        ({"node": 77}, "target node 77 does not exist, there are 3"),
+        ({"pointer": "/nodes/9/rotation"}, "/nodes/9/rotation does not exist, there are 3 nodes"),
+        ({"path": "colour", "output": 99}, "output accessor 99 does not exist, there are 2"),
+    ],
+)
+def test_a_channel_that_refers_to_nothing_fails_the_file(change: dict[str, Any], says: str, tmp_path: Path) -> None:
+    b = Builder(nodes=3)
+    times, q = b.accessor(TIMES), b.accessor(quaternions(11, 4))
+    b.animate(channel(times, q), channel(times, q, 1), name="Wave")
+    animation = b.doc["animations"][0]
+    item, sampler = animation["channels"][1], animation["samplers"][1]
+    for key, value in change.items():
+        if key == "pointer":
+            item["target"] = {"path": "pointer", "extensions": {"KHR_animation_pointer": {"pointer": value}}}
+            continue
+        owner = {"sampler": item, "node": item["target"], "path": item["target"]}.get(key, sampler)
+        if value is None:
+            del owner[key]
+        else:
+            owner[key] = value
+    with pytest.raises(InputError) as error:
+        gltf.read(b.write_glb(tmp_path))
+    assert str(error.value).startswith("animation 'Wave', channel 1: ")
+    assert says in str(error.value)
+
+
+def test_a_file_of_which_nothing_could_be_read_does_not_pass(tmp_path: Path) -> None:
+    b = Builder()
+    times, packed = b.accessor(TIMES), b.accessor(quaternions(14, 4))
+    extension = "EXT_meshopt_compression"
+    b.doc["bufferViews"][b.doc["accessors"][packed]["bufferView"]]["extensions"] = {extension: {"buffer": 0}}
+    b.animate(channel(times, packed), channel(times, packed, 1), name="A")
+    b.animate(channel(times, times), name="B")
+    with pytest.raises(InputError) as error:
+        gltf.read(b.write_glb(tmp_path))
+    assert str(error.value).startswith("none of its animation could be evaluated: its data is compressed")
+    assert "(channels: 2)" in str(error.value) and "must have 4 components, has 1" in str(error.value)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+def test_a_buffer_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    b = Builder()
+    b.animate(channel(b.accessor(TIMES), b.accessor(quaternions(14, 4))))
+    path = b.write_external(tmp_path)
+    name = json.loads(path.read_text(encoding="utf-8"))["buffers"][0]["uri"].replace("%20", " ")
+    (tmp_path / name).unlink()
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(InputError, match="not a regular file"):
+        gltf.read(path)
 
 
 @pytest.mark.parametrize("extension", ["EXT_meshopt_compression", "KHR_meshopt_compression"])
