@@ -203,6 +203,9 @@ def register() -> None:
 
 
 def unregister() -> None:
+    # The values live in the window manager, not in the class: with the add-on enabled again they would come back.
+    for manager in bpy.data.window_managers:
+        manager.property_unset(NAME)
     delattr(bpy.types.WindowManager, NAME)
     RESULTS.clear()
     _active.clear()
