@@ -42,6 +42,11 @@ MATRIX = (
 DEFAULT = {"3.11": MATRIX[1], "3.13": MATRIX[3]}
 
 
+# NumPy's types differ from version to version, and each wheel brings another one: mypy reads those of this one
+# (Blender 4.5's and 5.0's), whatever Python it runs on.
+TYPES_OF_NUMPY = "1.26.4"
+
+
 class SetupError(Exception):
     """The environment cannot be made. The message says what to do."""
 
@@ -90,6 +95,28 @@ def ensure(wheel: Wheel, dev: bool = False, python: str | None = None) -> Path:
         _stage(folder, inside, "runtime", wheel.bpy, base, ["bpy==" + wheel.bpy])
         if dev:
             _stage(folder, inside, "dev", _digest(REQUIREMENTS), base, ["-r", str(REQUIREMENTS)])
+    return inside
+
+
+def ensure_tools() -> Path:
+    """The interpreter of an environment for ruff and mypy alone, the same on every Python. SetupError as `ensure`."""
+    folder = cache() / "envs" / "tools-py{}.{}".format(*sys.version_info[:2])
+    inside = folder / ("Scripts" if os.name == "nt" else "bin") / PYTHON
+    wanted = _digest(REQUIREMENTS) + TYPES_OF_NUMPY
+    with _lock(folder):
+        stamp = folder / "tools.stamp"
+        if inside.exists() and stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
+            return inside
+        shutil.rmtree(str(folder), ignore_errors=True)
+        _call([sys.executable, "-m", "venv", str(folder)], "making a virtual environment failed")
+        pip = [str(inside), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]
+        _call([*pip, "-r", str(REQUIREMENTS)], "installing the tools failed")
+        # Never imported, only read: so it need not be built for this Python.
+        where = "import sysconfig; print(sysconfig.get_path('purelib'))"
+        site = subprocess.run([str(inside), "-c", where], capture_output=True, text=True, check=True).stdout.strip()
+        types = ["--target", site, "--python-version", "3.11", "--only-binary", ":all:", "--no-deps"]
+        _call([*pip, *types, "numpy==" + TYPES_OF_NUMPY], "installing NumPy's types failed")
+        stamp.write_text(wanted, encoding="utf-8")
     return inside
 
 

@@ -54,7 +54,7 @@ def main(arguments: list[str]) -> int:
             rows.append(Row("Blender " + wheel.name, 0, 1, 0, 0.0, str(error)))
             continue
         if not checked and not options.no_lint:
-            rows += _static(python)
+            rows += _static()
             checked = True
         rows.append(_pytest(wheel, python, pytest_arguments, missing))
     _print_table(rows, missing)
@@ -89,12 +89,16 @@ def _wheels(options: argparse.Namespace) -> list[environment.Wheel]:
     return [environment.fitting_wheel()]
 
 
-def _static(python: Path) -> list[Row]:
+def _static() -> list[Row]:
     tools = (
         ("ruff check", ["ruff", "check", "."]),
         ("ruff format", ["ruff", "format", "--check", "."]),
         ("mypy", ["mypy"]),
     )
+    try:
+        python = environment.ensure_tools()
+    except environment.SetupError as error:
+        return [Row("ruff and mypy", 0, 1, 0, 0.0, str(error))]
     rows = []
     for name, command in tools:
         start = time.monotonic()
