@@ -8,6 +8,7 @@ One thing flows through the house: a Clip (one action slot as NumPy arrays).
     rotation/     quaternions, Euler orders, interpolation, F-curve evaluation       NumPy only
     keys.py       the keys of a clip's rotations as rows; measure.py what they show  NumPy only
     rules/        one file a rule; RULES is an explicit tuple                        NumPy only
+    pausing.py    long work in short steps
     audit.py      clip + rules -> findings
     repair.py     clip + rules -> edited clip + proof
     profiles.py   which rules, limits and severities matter for a purpose
