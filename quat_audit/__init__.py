@@ -9,6 +9,7 @@ Two things flow through the house: a Clip (one action slot as NumPy arrays) and 
     keys.py       the keys of a clip's rotations as rows; measure.py what they show  NumPy only
     skinning/     Skin; linear and dual quaternion blending, weights, measures       NumPy only
     rules/        one file a rule; RULES is an explicit tuple                        NumPy only
+    pausing.py    long work in short steps
     audit.py      clip or skin + rules -> findings
     repair.py     clip or skin + rules -> edited clip or skin + proof
     profiles.py   which rules, limits and severities matter for a purpose

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .clip import COMPONENTS, CONSTANT, EULER, QUATERNION, SLERP, Bools, Clip, Floats, Ints
+from .pausing import pause_point
 from .rotation.curve import evaluate
 
 # Keys of one track this close together are one row. Blender's own tolerance for "the same frame" when it
@@ -184,12 +185,15 @@ def _union_rows(clip: Clip, curves: Ints, pose: Floats) -> tuple[Ints, Floats, F
     time = clip.curves.co[key, 0].astype(np.float64)
     finite = np.isfinite(time)
     member, component, key, time = member[finite], component[finite], key[finite], time[finite]
+    pause_point()
     order = np.lexsort((key, time, member))
+    pause_point()
     member, component, key, time = member[order], component[order], key[order], time[order]
     new = np.ones(len(time), dtype=bool)
     new[1:] = (np.diff(time) > SAME_TIME_FRAMES) | (np.diff(member) != 0)
     group = np.cumsum(new) - 1
     total = int(group[-1]) + 1 if len(group) else 0
+    pause_point()
     row_key = np.full((total, n), -1, dtype=np.int64)
     row_key[group, component] = key
     row_time, row_member = time[new], member[new]

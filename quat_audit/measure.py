@@ -14,6 +14,7 @@ import numpy as np
 
 from .clip import EULER, LINEAR, QUATERNION, Clip, Floats, Ints
 from .keys import Keys, Steps, assumed_pose
+from .pausing import pause_point
 from .rotation import euler, quaternion
 from .rotation.curve import evaluate
 from .rotation.interpolation import slerp
@@ -27,8 +28,8 @@ EULER_SAMPLES = 8
 # No sub-step of an Euler path turns further than this, or a spin would be lost between samples.
 SAMPLE_STEP_RAD = np.radians(20.0)
 MAX_SAMPLES = 4096
-# Steps measured at a time, so that a million of them need no gigabytes.
-BLOCK = 1 << 19
+# Samples measured at a time: temporaries stay small, and so does the time between two pause points.
+BLOCK = 1 << 17
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,7 +134,16 @@ def sample_blocks(
         chosen = np.flatnonzero(samples == count)
         block = max(1, BLOCK // int(count))
         for start in range(0, len(chosen), block):
+            pause_point()
             yield chosen[start : start + block], int(count)
+
+
+def step_blocks(count: int, samples: int) -> Iterator[slice]:
+    """Slices of `count` steps, as many at a time as can be sampled at `samples` places."""
+    block = max(1, BLOCK // samples)
+    for start in range(0, count, block):
+        pause_point()
+        yield slice(start, start + block)
 
 
 def sweep(clip: Clip, keys: Keys, steps: Steps, which: Ints) -> Sweep:

@@ -4,16 +4,17 @@
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import replace
-from itertools import islice
 
 import numpy as np
 import pytest
 
-from quat_audit.audit import KEYS_AT_ONCE, audit_and_split, audit_steps, in_order, split_ignored
+from quat_audit.audit import KEYS_AT_ONCE, STEP_SECONDS, audit_and_split, audit_steps, in_order, split_ignored
 from quat_audit.clip import Clip
 from quat_audit.finding import Finding
 from quat_audit.ignores import Ignore
+from quat_audit.pausing import pause_point
 from quat_audit.rules import RULES, Limits, Rule
 from tests.clips import joined, quaternion_clip, random_quaternions
 
@@ -29,7 +30,7 @@ def said(findings) -> list[tuple]:
     return [(f.code, f.data_path, f.message, f.severity, f.fix, len(f.occurrences)) for f in findings]
 
 
-@pytest.mark.parametrize("rows", [20, 400], ids=["at once", "in a thread"])
+@pytest.mark.parametrize("rows", [20, 400], ids=["at once", "interrupted"])
 def test_the_steps_find_what_the_audit_finds(rows: int) -> None:
     clip = noisy_clip(rows)
     assert (len(clip.curves.co) > KEYS_AT_ONCE) == (rows == 400)
@@ -51,44 +52,45 @@ def rule_that(find) -> Rule:
 
 
 def test_control_comes_back_while_a_rule_is_at_work() -> None:
-    go_on = threading.Event()
+    happened = []
 
     def find(clip: Clip, limits: Limits) -> list[Finding]:
-        assert go_on.wait(60), "nobody took a step meanwhile"
+        for _ in range(4):
+            happened.append("work")
+            time.sleep(STEP_SECONDS)
+            pause_point()
         return []
 
-    steps = audit_steps(noisy_clip(400), [rule_that(find)])
-    assert list(islice(steps, 3)) == [(0, 1, [])] * 3  # three steps, and the rule is still waiting
-    go_on.set()
-    assert [step for step in steps if step[0]] == [(1, 1, [])]
+    steps = []
+    for step in audit_steps(noisy_clip(400), [rule_that(find)]):
+        happened.append("step")
+        steps.append(step)
+    assert steps == [(0, 1, [])] * 4 + [(1, 1, [])]
+    assert happened == ["work", "step"] * 4 + ["step"]
 
 
-def test_closing_the_steps_starts_no_further_rule() -> None:
-    started, go_on, finished = [], threading.Event(), threading.Event()
+def test_closing_the_steps_ends_the_rule_where_it_is() -> None:
+    happened, others = [], set(threading.enumerate())
 
     def first(clip: Clip, limits: Limits) -> list[Finding]:
-        started.append("first")
-        assert go_on.wait(60)
-        return []
+        try:
+            while True:
+                time.sleep(STEP_SECONDS)
+                pause_point()
+        finally:
+            happened.append("first ended")
 
     def second(clip: Clip, limits: Limits) -> list[Finding]:
-        started.append("second")
-        finished.set()
-        return []
+        raise AssertionError("it must not begin")
 
-    others = set(threading.enumerate())
     steps = audit_steps(noisy_clip(400), [rule_that(first), rule_that(second)])
-    next(steps)
-    (worker,) = set(threading.enumerate()) - others
-    assert worker.daemon, "it must not keep Blender from quitting"
+    assert next(steps) == (0, 2, [])
     steps.close()
-    go_on.set()
-    worker.join(60)
-    assert not worker.is_alive()
-    assert started == ["first"] and not finished.is_set()
+    assert happened == ["first ended"]
+    assert set(threading.enumerate()) == others
 
 
-@pytest.mark.parametrize("rows", [20, 400], ids=["at once", "in a thread"])
+@pytest.mark.parametrize("rows", [20, 400], ids=["at once", "interrupted"])
 def test_what_a_rule_raises_comes_out_of_the_step(rows: int) -> None:
     def find(clip: Clip, limits: Limits) -> list[Finding]:
         raise LookupError("as it was")

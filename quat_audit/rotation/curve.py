@@ -33,6 +33,7 @@ from ..clip import (
     Floats,
     Ints,
 )
+from ..pausing import pause_point
 from . import easing
 from .quaternion import Array
 
@@ -68,6 +69,7 @@ def evaluate(curves: Curves, which: npt.ArrayLike, times: npt.ArrayLike) -> Arra
     out = np.empty(len(number))
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         for start in range(0, len(number), _STEP):
+            pause_point()
             part = slice(start, start + _STEP)
             out[part] = _evaluate(curves, cycles, number[part], time[part])
     return out.reshape(shape)

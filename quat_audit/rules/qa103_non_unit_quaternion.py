@@ -31,7 +31,7 @@ from ..clip import QUATERNION, Clip, Floats, Ints
 from ..edit import scale_keys
 from ..finding import NOTE, SAFE, WARNING, Finding, Occurrences, Text
 from ..keys import Keys, rotation_keys, rotation_steps
-from ..measure import played_path
+from ..measure import played_path, step_blocks
 from ..rotation.quaternion import angle_between
 from .grouping import Faults, findings_by_track, fixable_rows
 from .rule import STAGE_LENGTH, Limits, Rule
@@ -80,12 +80,13 @@ def _deviation_deg(clip: Clip, keys: Keys, rows: Ints) -> Floats:
     which = which[~steps.constant[which] & ~steps.slerp[which]]
     after = rotation_keys(edited, QUATERNION)
     result = np.zeros(len(keys.time))
-    if len(which):
-        now, then = (played_path(c, k, steps, which, PATH_SAMPLES) for c, k in ((clip, keys), (edited, after)))
+    for block in step_blocks(len(which), PATH_SAMPLES):
+        part = which[block]
+        now, then = (played_path(c, k, steps, part, PATH_SAMPLES) for c, k in ((clip, keys), (edited, after)))
         with np.errstate(invalid="ignore"):
             gap = np.degrees(np.nan_to_num(angle_between(now, then)).max(axis=1))
-        np.maximum.at(result, steps.first[which], gap)
-        np.maximum.at(result, steps.second[which], gap)
+        np.maximum.at(result, steps.first[part], gap)
+        np.maximum.at(result, steps.second[part], gap)
     return result[rows]
 
 

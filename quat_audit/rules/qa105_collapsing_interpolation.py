@@ -28,7 +28,7 @@ import numpy as np
 from ..clip import BEZIER, QUATERNION, SLERP, Clip, Ints
 from ..finding import ERROR, NOTE, UNSAFE, Finding, Occurrences, Text
 from ..keys import Keys, Steps, rotation_keys, rotation_steps
-from ..measure import SAMPLES, played_values, sweep
+from ..measure import SAMPLES, played_values, step_blocks, sweep
 from ..rotation.quaternion import norm
 from .grouping import Faults, findings_by_track, fixable_rows
 from .rule import STAGE_INSERT, Limits, Rule
@@ -54,7 +54,9 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
     if not len(which):
         return []
     fractions = np.linspace(0.0, 1.0, SAMPLES + 1)[1:-1]
-    least = norm(played_values(clip, keys, steps, which, fractions)).min(axis=1)
+    least = np.empty(len(which))
+    for block in step_blocks(len(which), SAMPLES):
+        least[block] = norm(played_values(clip, keys, steps, which[block], fractions)).min(axis=1)
     low = least < limits["norm_floor"]
     which, least = which[low], least[low]
     if not len(which):

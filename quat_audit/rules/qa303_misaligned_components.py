@@ -32,7 +32,7 @@ from ..clip import BEZIER, QUATERNION, Bools, Clip, Floats, Ints
 from ..edit import can_insert, insert_keys
 from ..finding import NONE, NOTE, SAFE, WARNING, Finding, Occurrences, Text
 from ..keys import Keys, Steps, rotation_keys, rotation_steps
-from ..measure import played_path
+from ..measure import played_path, step_blocks
 from ..rotation.curve import clamp_handles
 from .grouping import Faults, findings_by_track
 from .rule import STAGE_CURVES, Limits, Rule
@@ -111,7 +111,13 @@ def _why_not(clip: Clip, track: int) -> str:
 
 def _off_arc_deg(clip: Clip, keys: Keys, steps: Steps, which: Ints) -> Floats:
     """(P,) largest angle between the played rotation and the arc from key to key, ease aside."""
-    path = played_path(clip, keys, steps, which, PATH_SAMPLES)
+    off = np.empty(len(which))
+    for block in step_blocks(len(which), PATH_SAMPLES):
+        off[block] = _off_arc_of_path(played_path(clip, keys, steps, which[block], PATH_SAMPLES))
+    return off
+
+
+def _off_arc_of_path(path: Floats) -> Floats:
     a, b = path[:, :1], path[:, -1:]
     along = b - np.sum(a * b, axis=-1, keepdims=True) * a
     size = np.linalg.norm(along, axis=-1, keepdims=True)
