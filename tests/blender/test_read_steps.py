@@ -118,16 +118,18 @@ def test_curves_that_moved_in_memory_are_found_anew() -> None:
     before = [c.as_pointer() for c in fcurves]
     strangers = build.make_fcurves("B", "Other")
     keys = {(c.data_path, c.array_index): np.array([v for k in c.keyframe_points for v in k.co], "f4") for c in fcurves}
+    for path, index in old:  # made while the old ones are there, so that no address is used again
+        points = fcurves.new(f"{path}_new", index=index).keyframe_points
+        co = keys[path, index]
+        points.add(len(co) // 2)
+        points.foreach_set("co", co)
     for path, index in old:
         fcurves.remove(fcurves.find(path, index=index))
     for _, index in old:  # these take what room the removed ones left, so that an old address is a wrong one
         build.make_curve(strangers, f"x{len(strangers)}", index, range(40), [9.0] * 40)
     for path, index in old:
-        points = fcurves.new(path, index=index).keyframe_points
-        co = keys[path, index]
-        points.add(len(co) // 2)
-        points.foreach_set("co", co)
-    assert [c.as_pointer() for c in fcurves] != before
+        fcurves.find(f"{path}_new", index=index).data_path = path
+    assert not {c.as_pointer() for c in fcurves} & set(before)
     *_, (_, _, clips) = steps
     np.testing.assert_array_equal(clips[0].clip.curves.co, expected.curves.co)
 
