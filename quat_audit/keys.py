@@ -125,13 +125,17 @@ def _rotation_keys(clip: Clip, kind: str) -> Keys:
     together = np.all(counts == counts[:, :1], axis=1) & np.all(curves >= 0, axis=1)
     # One column at a time: NumPy walks a long axis several times faster than many short ones.
     times, values = (np.ascontiguousarray(clip.curves.co[:, column]) for column in (0, 1))
+    pause_point()
     rows, member = _key_rows(clip, curves[together], counts[together, 0])
+    pause_point()
     apart = _times_differ(times, rows, counts[together, 0])
     if apart.any():
         together[np.flatnonzero(together)[apart]] = False
         rows, member = _key_rows(clip, curves[together], counts[together, 0])
+    pause_point()
     time = times.take(rows[:, 0]).astype(np.float64)
     value = values.take(rows).astype(np.float64)
+    pause_point()
     member = np.flatnonzero(together)[member]
     if not together.all():
         loose = np.flatnonzero(~together)
@@ -143,6 +147,7 @@ def _rotation_keys(clip: Clip, kind: str) -> Keys:
         value = np.concatenate([value, more[2]])[order]
         rows = np.concatenate([rows, more[3]])[order]
     offsets = np.searchsorted(member, np.arange(len(tracks) + 1))
+    pause_point()
     with np.errstate(all="ignore"):
         norm = np.sqrt(np.einsum("ij,ij->i", value, value))
     valid = np.isfinite(norm) & np.isfinite(time)
@@ -212,6 +217,7 @@ def _rotation_steps(clip: Clip, keys: Keys) -> Steps:
     if keys.valid.all():  # neighbours lie side by side: slices instead of look-ups
         first = np.flatnonzero(keys.member[1:] == keys.member[:-1])
         second = first + 1
+        pause_point()
         dot = _slices_dot(keys, first)
     else:
         rows = np.flatnonzero(keys.valid)
@@ -221,6 +227,7 @@ def _rotation_steps(clip: Clip, keys: Keys) -> Steps:
             dot = np.einsum("ij,ij->i", keys.value[first], keys.value[second]) / (keys.norm[first] * keys.norm[second])
     if keys.kind != QUATERNION:
         dot = np.full(len(first), np.nan)
+    pause_point()
     gap = keys.time[second] - keys.time[first]
     return Steps(first, second, gap, _plays(clip, keys, first, CONSTANT), _plays(clip, keys, first, SLERP), dot)
 

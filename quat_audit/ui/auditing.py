@@ -20,7 +20,7 @@ from .rows import ClipResult, Place, clip_result
 
 # A step of reading or of one rule may take as long as it takes; after it, Blender gets its turn when this much has
 # been used.
-BUDGET_SECONDS = 0.04
+BUDGET_SECONDS = 0.025
 
 
 def place_of(record: BlenderClip) -> Place:
