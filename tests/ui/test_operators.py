@@ -64,9 +64,9 @@ def test_audit_uses_the_choices_of_the_panel(said) -> None:
     scenes.broken_rig()
     state().scope, state().profile = "FILE", "FILM"
     assert ops.audit("EXEC_DEFAULT") == {"FINISHED"}
-    assert (RESULTS.scope, RESULTS.profile) == ("FILE", "FILM")
+    assert (RESULTS.scope, RESULTS.profiles) == ("FILE", {"action": "FILM"})
     assert ops.audit("EXEC_DEFAULT", scope="OBJECT", profile="MOCAP") == {"FINISHED"}
-    assert (RESULTS.scope, RESULTS.profile) == ("OBJECT", "MOCAP")
+    assert (RESULTS.scope, RESULTS.profiles) == ("OBJECT", {"action": "MOCAP"})
     assert state().scope == "FILE"
 
 
