@@ -144,19 +144,14 @@ def _depsgraph_update_post(scene: Any, depsgraph: Any) -> None:
 
 
 def _weights_may_differ(depsgraph: Any, uids: Sequence[int]) -> Iterator[int]:
-    """Of some mesh objects, those whose weights, groups, armature or modifiers may have changed."""
-    updated = {u.id.original.session_uid: u for u in depsgraph.updates if u.is_updated_geometry}
-    if not updated:
-        return
-    for uid in uids:
+    """Of some mesh objects, those whose weights, groups, locks or modifiers may have changed.
+
+    All of that updates the mesh; a pose updates the object and the armature alone.
+    """
+    updated = {update.id.original.session_uid for update in depsgraph.updates if update.is_updated_geometry}
+    for uid in uids if updated else ():
         obj = scope.find_object(uid)
-        if obj is None:
-            continue
-        rigs = {m.object for m in obj.modifiers if m.type == "ARMATURE" and m.object is not None}
-        # An armature that is posed updates its meshes, which is no change to them.
-        posed = any(rig.session_uid in updated for rig in rigs)
-        data = (obj.data, *(rig.data for rig in rigs))
-        if (uid in updated and not posed) or any(block.session_uid in updated for block in data):
+        if obj is not None and obj.data.session_uid in updated:
             yield uid
 
 

@@ -13,6 +13,10 @@ import example_blend
 import example_skin_faults as faults
 from example_walk import RIG, Scene, body_weights, clean
 
+from quat_audit.ui import properties
+from quat_audit.ui.results import RESULTS
+from quat_audit.ui.rows import MESH
+
 BODY = "Body"
 # What is wrong with it, and how many vertices have it.
 CODES = ("QA601", "QA602", "QA603", "QA604", "QA605", "QA608")
@@ -72,3 +76,21 @@ def selected(obj: Any) -> set[int]:
     """The vertices that are selected in a mesh, in edit mode or not, and that can be seen."""
     obj.update_from_editmode()
     return {v.index for v in obj.data.vertices if v.select and not v.hide}
+
+
+def audit() -> None:
+    """Press Audit Skin."""
+    properties.state(bpy.context).profile = "EVERYTHING"
+    assert bpy.ops.quat_audit.audit_skin("EXEC_DEFAULT") == {"FINISHED"}
+
+
+def codes() -> list[str]:
+    """The rules that have findings on meshes."""
+    return sorted({row.key.code for row in RESULTS.rows if row.key.place.kind == MESH})
+
+
+def choose_finding(code: str) -> Any:
+    """Look at the first finding of a rule; its row."""
+    number = next(n for n, row in enumerate(RESULTS.rows) if row.key.code == code)
+    properties.state(bpy.context).active = number
+    return RESULTS.rows[number]
