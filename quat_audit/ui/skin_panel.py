@@ -12,6 +12,7 @@ from . import auditing, skin_auditing
 from .panel import CATEGORY, MOST_LISTED, paragraph
 from .results import RESULTS
 from .rows import MESH
+from .translations import CONTEXT
 from .wording import say
 
 
@@ -20,6 +21,7 @@ class QUATAUDIT_PT_skin_view3d(bpy.types.Panel):
 
     bl_idname = "QUATAUDIT_PT_skin_view3d"
     bl_label = "Skin"
+    bl_translation_context = CONTEXT  # in Blender "Skin" is a modifier
     bl_space_type = "VIEW_3D"
     bl_region_type = "UI"
     bl_category = CATEGORY
