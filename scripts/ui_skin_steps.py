@@ -55,9 +55,11 @@ def skin(hands: Hands) -> Turns:
     hands.check("skin: the faults are found", _codes() == wanted, sorted(_codes()))
     same = _weights() == faulty and bpy.context.scene.frame_current == frame
     hands.check("skin: the audit changed no weight and no frame", same)
+    yield from show_rig(hands)
     yield from hands.picture("skin-findings")
 
     hands.need("skin: a click on a finding chooses it", (yield from choose(hands, "QA601", "")))
+    yield from show_rig(hands)
     yield from hands.picture("skin-detail")
     bare = _bare()
     hands.need("the Select Vertices button is there", (yield from hands.press("quat_audit.select_vertices")))
@@ -65,6 +67,7 @@ def skin(hands: Hands) -> Turns:
     hands.check("Select Vertices selects exactly the offending ones", _selected() == bare, f"{_selected()} {bare}")
     yield from hands.turns(120)  # what follows a change of the file has looked at it
     hands.check("edit mode makes no finding outdated", not results().any_outdated)
+    yield from show_rig(hands)
     yield from hands.picture("skin-vertices")
     yield from hands.over()
     yield from hands.key("Z", ctrl=True)
@@ -83,6 +86,7 @@ def _fix_undo_redo(hands: Hands, faulty: list[Any]) -> Turns:
     hands.check("skin: the safe findings are gone", _codes() == {"QA601", "QA604", "QA605"}, sorted(_codes()))
     said = str(results().message)
     hands.check("the panel says the proof in mm", " mm" in said and "0.00" in said, said)
+    yield from show_rig(hands)
     yield from hands.picture("skin-fixed")
     yield from hands.over()
     yield from hands.key("Z", ctrl=True)

@@ -42,7 +42,8 @@ class QUATAUDIT_UL_findings(bpy.types.UIList):
         rest.label(text=short_name(row.key.code), translate=False)
         figures = rest.row(align=True)
         figures.alignment = "RIGHT"
-        figures.label(text=f"{figure(row.figure)} {frame_number(row.frame)}", translate=False)
+        timed = [frame_number(row.frame)] if row.timed else []
+        figures.label(text=" ".join([figure(row.figure).replace(" ", ""), *timed]), translate=False)
         if row.locked:
             line.label(text="", icon="LOCKED")
 

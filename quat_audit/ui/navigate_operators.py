@@ -37,7 +37,7 @@ def go(operator: Any, context: Any, row: Row, number: int) -> set[str]:
 
 def _show_mesh(context: Any, row: Row, number: int) -> list[str]:
     """The frame, the mesh, and the bone of the joint; what could not be done."""
-    if "frame" in row.finding.where(number).values:  # a fault of every frame is seen on this one too
+    if row.timed:  # a fault of every frame is seen on this one too
         show.show_frame(context, float(row.finding.occurrences.frames[number, 0]))
     obj = scope.find_object(row.key.place.uid)
     if obj is None:

@@ -88,6 +88,12 @@ class Row:
         return self.finding.bone or self.finding.owner or self.finding.data_path
 
     @property
+    def timed(self) -> bool:
+        """Whether it has a frame: a fault of weights is there on every one."""
+        count = len(self.finding.occurrences)
+        return self.key.place.kind != MESH or (count > 0 and "frame" in self.finding.where(self.finding.worst).values)
+
+    @property
     def fixable(self) -> bool:
         return not self.locked and self.finding.fix != NONE
 
