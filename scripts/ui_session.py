@@ -18,6 +18,7 @@ import bpy
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import ui_driver
+import ui_skin_steps
 import ui_steps
 
 _TURN = 0.005  # seconds between two turns: Blender draws and answers events in between
@@ -27,9 +28,11 @@ _PERSISTENT = True
 
 def _all(hands: ui_driver.Hands) -> ui_driver.Turns:
     """Every step, each by itself: one that gets stuck does not hide the others."""
-    for step in ui_steps.STEPS:
+    for step in (*ui_steps.STEPS, *ui_skin_steps.STEPS):
         name = step.__name__
-        if hands.plan["only"] not in ("", name) or not ui_steps.applies(step, hands.plan["language"]):
+        if hands.plan["only"] not in ("", name) or not (
+            step in ui_skin_steps.STEPS or ui_steps.applies(step, hands.plan["language"])
+        ):
             continue
         hands.write({"step": name})
         try:
