@@ -108,13 +108,28 @@ def loss_percent(skin: Skin, motion: Motion) -> Floats:
         points = positions[:, mine] @ to_armature[:, :3, :3].swapaxes(1, 2) + to_armature[:, None, :3, 3]
         away = points.transpose(2, 0, 1) - pivot
         squares.append(np.sum(away * away, axis=0) - np.sum(away * axis, axis=0) ** 2)
-    in_armature = skin.vertices @ motion.to_armature[0, :3, :3].T
-    least = (LEAST_RADIUS * float(np.linalg.norm(np.ptp(in_armature, axis=0)))) ** 2
+    least = least_square(skin, motion)
     with np.errstate(invalid="ignore", divide="ignore"):
         part = 100.0 * (1.0 - squares[0] / squares[1])
     measured = (squares[1] > least) & np.any(axis != 0, axis=0)
     lost[:, mine] = np.clip(np.nan_to_num(np.where(measured, part, 0.0)), 0.0, 100.0)
     return lost
+
+
+def least_square(skin: Skin, motion: Motion) -> float:
+    """The square of LEAST_RADIUS of the rest shape's box, as it lies in armature space on the first frame."""
+    box = skin.cache.get("box")
+    if box is None:
+        with np.errstate(invalid="ignore"):
+            box = (
+                np.stack([np.fmin.reduce(skin.vertices), np.fmax.reduce(skin.vertices)])
+                if len(skin)
+                else np.zeros((2, 3))
+            )
+        skin.cache["box"] = box
+    # The box of a turned box: its sides in absolute values.
+    sides = np.abs(motion.to_armature[0, :3, :3]) @ (box[1] - box[0])
+    return float(np.sum((LEAST_RADIUS * sides) ** 2))
 
 
 def _apart_mm(one: Floats, other: Floats, skin: Skin, motion: Motion) -> Floats:
