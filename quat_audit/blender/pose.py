@@ -99,21 +99,43 @@ def pose_many(pairs: Sequence[tuple[Any, Any]], frames: Sequence[float] | None =
                 whole = int(np.floor(frame))
                 scene.frame_set(whole, subframe=float(frame) - whole)
                 _take(pairs, number, deform, worlds)
-    motions: list[Motion | str] = []
-    for (obj, rig), matrices, (world, rig_world) in zip(pairs, deform, worlds, strict=True):
-        flat = np.abs(np.linalg.det(np.stack([world, rig_world]))).min() == 0.0
-        if flat:
-            motions.append(f"{obj.name} or {rig.name} is scaled to nothing on some frame")
-            continue
-        # Blender hands matrices out column by column.
-        channel = matrices.reshape(len(at), -1, 4, 4).swapaxes(-1, -2).astype(np.float64)
-        to_armature = np.linalg.inv(rig_world) @ world
-        motions.append(Motion(np.array(at, dtype=np.float64), channel, to_armature, world, _action_name(rig)))
-    return motions
+    return [
+        _motion(pair, at, matrices, world, rig_world)
+        for pair, matrices, (world, rig_world) in zip(pairs, deform, worlds, strict=True)
+    ]
 
 
-def _take(pairs: Sequence[tuple[Any, Any]], number: int, deform: list[Floats], worlds: Floats) -> None:
-    depsgraph = bpy.context.evaluated_depsgraph_get()
+def pose_as_evaluated(obj: Any, rig: Any, depsgraph: Any) -> Motion:
+    """What poses a mesh object as a depsgraph holds it now: nothing is evaluated, so that it may be asked while drawing.
+
+    Raises:
+        LookupError: an object is scaled to nothing.
+    """
+    deform = [np.empty((1, len(rig.pose.bones), 16), dtype=np.float32)]
+    worlds = np.empty((1, 2, 1, 4, 4))
+    _take([(obj, rig)], 0, deform, worlds, depsgraph)
+    motion = _motion((obj, rig), [depsgraph.scene.frame_current_final], deform[0], *worlds[0])
+    if isinstance(motion, str):
+        raise LookupError(motion)
+    return motion
+
+
+def _motion(
+    pair: tuple[Any, Any], at: Sequence[float], matrices: Floats, world: Floats, rig_world: Floats
+) -> Motion | str:
+    obj, rig = pair
+    if np.abs(np.linalg.det(np.stack([world, rig_world]))).min() == 0.0:
+        return f"{obj.name} or {rig.name} is scaled to nothing on some frame"
+    # Blender hands matrices out column by column.
+    channel = matrices.reshape(len(at), -1, 4, 4).swapaxes(-1, -2).astype(np.float64)
+    to_armature = np.linalg.inv(rig_world) @ world
+    return Motion(np.array(at, dtype=np.float64), channel, to_armature, world, _action_name(rig))
+
+
+def _take(
+    pairs: Sequence[tuple[Any, Any]], number: int, deform: list[Floats], worlds: Floats, depsgraph: Any = None
+) -> None:
+    depsgraph = depsgraph or bpy.context.evaluated_depsgraph_get()
     for pair, (obj, rig) in enumerate(pairs):
         posed = rig.evaluated_get(depsgraph)
         posed.pose.bones.foreach_get("matrix_channel", deform[pair][number].reshape(-1))

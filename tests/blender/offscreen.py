@@ -4,13 +4,18 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
-import bpy
 import gpu
 import numpy as np
 import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
+
+import headless_gpu
 
 SIZE = 256
 
@@ -21,25 +26,7 @@ def need_gpu() -> None:
         ctypes.CDLL("libEGL.so.1")
     except OSError:
         pytest.skip("not available: libEGL.so.1, without which Blender draws nothing here")
-    if hasattr(gpu, "init"):  # 5.2
-        gpu.init()
-        return
-    try:
-        gpu.types.GPUOffScreen(8, 8)
-    except Exception:  # noqa: BLE001 - what it raises before a first render has no class of its own
-        _render_something()
-        gpu.types.GPUOffScreen(8, 8)
-
-
-def _render_something() -> None:
-    scene = bpy.data.scenes.new("GPU")
-    camera = bpy.data.objects.new("GPU", bpy.data.cameras.new("GPU"))
-    scene.collection.objects.link(camera)
-    scene.camera, scene.render.engine = camera, "BLENDER_WORKBENCH"
-    scene.render.resolution_x = scene.render.resolution_y = 8
-    bpy.ops.render.render(scene=scene.name)
-    bpy.data.cameras.remove(camera.data)
-    bpy.data.scenes.remove(scene)
+    headless_gpu.start()
 
 
 def drawn(draw: Callable[[], Any], size: int = SIZE) -> tuple[np.ndarray, np.ndarray]:
