@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from .audit import audit_clip, audit_skin
+from .audit import audit_clip, audit_skin, unfixable_where_read_only
 from .clip import Clip
 from .errors import InputError
 from .finding import FileRepair, FileReport, Finding, Repair, SkinRepair
@@ -132,7 +132,9 @@ def audit_mesh(obj: Any, settings: Settings = DEFAULT, frames: Sequence[float] |
         LookupError: it is no skinned mesh, or Blender does not pose it; the message says what to do.
     """
     posed = _posed(obj, frames)
-    return audit_skin(posed.record.skin, posed.motion, settings.rules, settings.limits, caps=settings.caps)
+    skin = posed.record.skin
+    found = audit_skin(skin, posed.motion, settings.rules, settings.limits, caps=settings.caps)
+    return unfixable_where_read_only(skin, found)
 
 
 def fix_mesh(obj: Any, settings: Settings = DEFAULT, frames: Sequence[float] | None = None) -> SkinRepair:

@@ -23,6 +23,9 @@ STEP_SECONDS = 0.03
 KEYS_AT_ONCE = 1000
 
 
+Audited = Clip | Skin
+
+
 def audit_clip(
     clip: Clip, rules: Sequence[Rule] = RULES, limits: Overrides | None = None, *, caps: Caps | None = None
 ) -> list[Finding]:
@@ -67,12 +70,12 @@ def in_order(findings: Iterable[Finding]) -> list[Finding]:
     return sorted(findings, key=lambda f: (-SEVERITIES.index(f.severity), f.code, f.bone, f.data_path, f.subject))
 
 
-def split_ignored(clip: Clip, findings: Iterable[Finding]) -> tuple[list[Finding], list[Ignored]]:
-    """(to report, ignored with the reason) of a clip's findings; the order stays."""
+def split_ignored(audited: Audited, findings: Iterable[Finding]) -> tuple[list[Finding], list[Ignored]]:
+    """(to report, ignored with the reason) of the findings on a clip or a skin; the order stays."""
     kept: list[Finding] = []
     ignored: list[Ignored] = []
     for finding in findings:
-        reason = why_ignored(clip, finding)
+        reason = why_ignored(audited, finding)
         if reason is None:
             kept.append(finding)
         else:
@@ -80,9 +83,10 @@ def split_ignored(clip: Clip, findings: Iterable[Finding]) -> tuple[list[Finding
     return kept, ignored
 
 
-def why_ignored(clip: Clip, finding: Finding) -> str | None:
+def why_ignored(audited: Audited, finding: Finding) -> str | None:
     """The reason of the ignore that is meant for a finding (it may be ""); None when it is to be reported."""
-    return next((i.reason for i in clip.ignores if i.covers(finding.code, finding.data_path, clip.slot)), None)
+    code, path, slot = finding.code, finding.data_path, finding.slot
+    return next((ignore.reason for ignore in audited.ignores if ignore.covers(code, path, slot)), None)
 
 
 def capped(findings: list[Finding], caps: Caps | None) -> list[Finding]:
@@ -114,9 +118,21 @@ def find(rule: Rule, clip: Clip, limits: Overrides | None) -> list[Finding]:
 
 def unfixable_where_locked(clip: Clip, findings: Iterable[Finding]) -> list[Finding]:
     """The findings as a report shows them: what must not be written (linked, locked) offers no fix, and says why."""
-    locked = {path: why for path, why in zip(clip.curves.data_path, clip.curves.read_only, strict=True) if why}
+    locked = locked_paths(clip)
     return [
         _locked(finding, locked[finding.data_path]) if finding.data_path in locked else finding for finding in findings
+    ]
+
+
+def locked_paths(clip: Clip) -> dict[str, str]:
+    """Data path → why it must not be written, of those that must not."""
+    return {path: why for path, why in zip(clip.curves.data_path, clip.curves.read_only, strict=True) if why}
+
+
+def unfixable_where_read_only(skin: Skin, findings: Iterable[Finding]) -> list[Finding]:
+    """The same for a mesh whose weights must not be written."""
+    return [
+        _locked(finding, skin.read_only) if skin.read_only and finding.fix != NONE else finding for finding in findings
     ]
 
 
@@ -133,15 +149,49 @@ def audit_skin(
     *,
     caps: Caps | None = None,
 ) -> list[Finding]:
-    """All findings of some rules on one skinned mesh over some frames: worst first, then by code and joint."""
-    return in_order(f for rule in rules for f in capped(find_in_skin(rule, skin, motion, limits), caps))
+    """All findings of some rules on one skinned mesh over some frames, without those that it ignores.
+
+    Worst first, then by code and joint.
+    """
+    return audit_skin_and_split(skin, motion, rules, limits, caps=caps)[0]
+
+
+def audit_skin_and_split(
+    skin: Skin,
+    motion: Motion,
+    rules: Sequence[Rule] = RULES,
+    limits: Overrides | None = None,
+    *,
+    caps: Caps | None = None,
+) -> tuple[list[Finding], list[Ignored]]:
+    """The findings to report, and those that the mesh ignores; both worst first."""
+    found = [f for rule in rules for f in capped(find_in_skin(rule, skin, motion, limits), caps)]
+    return split_ignored(skin, in_order(found))
+
+
+def audit_skin_steps(
+    skin: Skin,
+    motion: Motion,
+    rules: Sequence[Rule] = RULES,
+    limits: Overrides | None = None,
+    *,
+    caps: Caps | None = None,
+) -> Iterator[tuple[int, int, list[Finding]]]:
+    """The same work in steps, as `audit_steps`."""
+    for number, rule in enumerate(rules, start=1):
+
+        def judge(rule: Rule = rule) -> list[Finding]:
+            return capped(find_in_skin(rule, skin, motion, limits), caps)
+
+        for found in in_steps(judge, STEP_SECONDS) if rule.find_skin is not None else [[]]:
+            yield (number - 1, len(rules), []) if found is None else (number, len(rules), found)
 
 
 def skin_not_evaluated(skin: Skin) -> list[tuple[str, str]]:
     """(what, why) for everything about a skin that could not be judged."""
     rows = list(skin.not_evaluated)
     if skin.blocking:
-        rows.append((skin.mesh, "what shows of its deformation is not measured, for the reasons given"))
+        rows.append((skin.mesh, Text("what shows of its deformation is not measured, for the reasons given")))
     return rows
 
 

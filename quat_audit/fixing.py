@@ -15,11 +15,12 @@ from .audit import (
     Caps,
     Overrides,
     audit_and_split,
-    audit_skin,
+    audit_skin_and_split,
     clip_row,
     not_evaluated,
     skin_not_evaluated,
     unfixable_where_locked,
+    unfixable_where_read_only,
 )
 from .clip import Clip, with_curves
 from .errors import InputError
@@ -71,7 +72,9 @@ def audit_opened(path: str, opened: Opened, settings: Settings, into: FileReport
     if _looks_at_skins(settings):
         skins = opened.skins()
         for skin, motion in skins.posed:
-            report.findings += audit_skin(skin, motion, settings.rules, settings.limits, caps=settings.caps)
+            kept, ignored = audit_skin_and_split(skin, motion, settings.rules, settings.limits, caps=settings.caps)
+            report.findings += unfixable_where_read_only(skin, kept)
+            report.ignored += ignored
         unjudged = [*skins.not_evaluated, *(row for skin, _ in skins.posed for row in skin_not_evaluated(skin))]
         report.not_evaluated = list(dict.fromkeys([*report.not_evaluated, *unjudged]))
     return report

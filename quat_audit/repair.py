@@ -165,7 +165,7 @@ def repair_skin(
     """Repair the weights that the rules find fault with. Safe fixes first; then, when asked for, the unsafe ones.
 
     A safe fix that would move a vertex whose weights were in order is refused, and so is anything on weights that must
-    not be written. Locked groups keep theirs: the rules see to that.
+    not be written. Locked groups keep theirs: the rules see to that. What the mesh ignores is left alone.
     """
     current = skin
     changed: dict[str, int] = {}
@@ -176,7 +176,8 @@ def repair_skin(
             assert rule.fix_skin is not None
             found = find_in_skin(rule, current, motion, limits)
             findings = [f for f in found if f.fix == SAFE or (allow_unsafe and f.fix != NONE)]
-            if found and skin.read_only:
+            findings = [f for f in findings if why_ignored(skin, f) is None]
+            if findings and skin.read_only:
                 refused[rule.code] = skin.read_only
             if not findings or skin.read_only:
                 continue

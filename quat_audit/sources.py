@@ -18,7 +18,7 @@ from .clip import Clip
 from .errors import InputError
 from .files import bvh, gltf
 from .files.source import Source
-from .finding import Refused
+from .finding import Refused, Text
 from .inputs import BLENDER_SUFFIXES, BYTES_SUFFIXES, SUFFIXES
 from .publish import Staged
 from .skinning.skin import Motion, Skin
@@ -181,7 +181,16 @@ def _from_bytes(source: Source) -> Opened:
         suffix=source.path.suffix,
         names=names,
         save=save,
+        skins=lambda: _unread_skins(source.skins),
     )
+
+
+def _unread_skins(count: int) -> Skins:
+    """What a report says of skins that a reader of bytes leaves alone."""
+    if not count:
+        return Skins()
+    why = Text("weights and deformation are not looked at in the bytes of a file: --via blender does")
+    return Skins(not_evaluated=((Text("1 skin") if count == 1 else Text("{count} skins", {"count": count}), why),))
 
 
 def _make_room(folder: Path, name: str) -> Path:

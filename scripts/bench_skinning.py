@@ -20,7 +20,7 @@ def rows(
     fill: Callable[[Any, str, Any, int], None],
     swinging: Callable[[int, int], Any],
 ) -> Iterator[Row]:
-    """Rows of both methods, a clip, and the preview. The last three make a rig, fill its curves, make keys to fill in."""
+    """Both methods, a clip, the preview. The last three make a rig, fill its curves, and make keys to fill in."""
     yield from _methods(repeat, profile, rig)
     yield _clip(repeat, profile, rig, fill, swinging)
     yield _ghost(repeat, profile, rig)

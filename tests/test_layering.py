@@ -30,7 +30,7 @@ MAY_IMPORT = {
     "keys": {"clip", "pausing", "rotation"},
     "measure": {"clip", "keys", "pausing", "rotation"},
     "edit": {"clip", "keys", "rotation"},
-    "skinning": {"clip", "rotation"},
+    "skinning": {"clip", "ignores", "pausing", "rotation"},
     "rules": {"clip", "edit", "finding", "keys", "measure", "rotation", "skinning"},
     "audit": {"clip", "finding", "keys", "measure", "pausing", "rotation", "rules", "skinning"},
     "proof": {"clip", "finding", "keys", "measure", "rotation"},

@@ -2,11 +2,14 @@
 """Poses of armatures on many frames: the scene is stepped through them without evaluating any skinned mesh.
 
 Everything is put back afterwards: the frame, the modifiers that were switched off meanwhile, and what was posed by
-hand and not keyed (which a change of frame takes away).
+hand and not keyed (which a change of frame takes away). Work in steps puts it back at the end of each, so that nobody
+ever sees another frame, and stopping it leaves nothing to clean up.
 """
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -15,6 +18,8 @@ import bpy
 import numpy as np
 
 from ..clip import Floats
+from ..errors import SkinError
+from ..finding import Text
 from ..skinning.skin import Motion
 
 _CHANNELS = (
@@ -44,25 +49,30 @@ def pose_matrices(obj: Any, rig: Any, frames: Sequence[float] | None = None) -> 
         frames: may have fractions; None: as the scene stands now, without a step.
 
     Raises:
-        LookupError: the armature is not evaluated in this view layer, or an object is scaled to nothing.
+        SkinError: the armature is not evaluated in this view layer, or an object is scaled to nothing.
     """
     (motion,) = pose_many([(obj, rig)], frames)
     if isinstance(motion, str):
-        raise LookupError(motion)
+        raise SkinError(motion)
     return motion
 
 
 def check_posed(obj: Any, rig: Any) -> None:
-    """Raise LookupError when Blender does not evaluate one of them in this view layer."""
+    """Raise SkinError when Blender does not evaluate one of them in this view layer."""
     bpy.context.view_layer.update()  # what was linked just now is in the layer only after that
     layer = bpy.context.view_layer.objects
     for one in (obj, rig):
         if layer.get(one.name) != one:
-            raise LookupError(
-                f"{one.name} is not in the view layer, so Blender does not pose it: include its collection"
+            raise SkinError(
+                Text(
+                    "{object} is not in the view layer, so Blender does not pose it: include its collection",
+                    {"object": one.name},
+                )
             )
         if not one.evaluated_get(bpy.context.evaluated_depsgraph_get()).is_evaluated:
-            raise LookupError(f"{one.name} is disabled in viewports, so Blender does not pose it: enable it")
+            raise SkinError(
+                Text("{object} is disabled in viewports, so Blender does not pose it: enable it", {"object": one.name})
+            )
 
 
 def is_animated(rig: Any) -> bool:
@@ -82,7 +92,20 @@ def pose_many(pairs: Sequence[tuple[Any, Any]], frames: Sequence[float] | None =
     """As `pose_matrices` for several (mesh object, armature) pairs in one pass; why not, for those scaled to nothing.
 
     Raises:
-        LookupError: one of them is not evaluated in this view layer.
+        SkinError: one of them is not evaluated in this view layer.
+    """
+    *_, (_, motions) = pose_steps(pairs, frames)
+    assert motions is not None
+    return motions
+
+
+def pose_steps(
+    pairs: Sequence[tuple[Any, Any]], frames: Sequence[float] | None = None, *, slice_seconds: float = math.inf
+) -> Iterator[tuple[float, list[Motion | str] | None]]:
+    """The same in steps: (share of the frames done, None) after each, at last (1.0, what `pose_many` gives).
+
+    A step takes about `slice_seconds`, or as long as putting the scene back does, so that at most half of the time goes
+    into that. After each the scene is as it was; closing the iterator leaves nothing behind.
     """
     scene = bpy.context.scene
     for obj, rig in pairs:
@@ -93,43 +116,50 @@ def pose_many(pairs: Sequence[tuple[Any, Any]], frames: Sequence[float] | None =
     if frames is None:
         _take(pairs, 0, deform, worlds)
     else:
+        number, putting_back = 0, 0.0
         # An armature that is hidden is posed only because a mesh that is not hidden needs it.
-        with _stepping(scene, keep=any(not rig.visible_get() for _, rig in pairs)):
-            for number, frame in enumerate(at):
-                whole = int(np.floor(frame))
-                scene.frame_set(whole, subframe=float(frame) - whole)
-                _take(pairs, number, deform, worlds)
-    return [
-        _motion(pair, at, matrices, world, rig_world)
-        for pair, matrices, (world, rig_world) in zip(pairs, deform, worlds, strict=True)
-    ]
+        keep = any(not rig.visible_get() for _, rig in pairs)
+        while number < len(at):
+            with _stepping(scene, keep=keep):
+                until = time.perf_counter() + max(slice_seconds, putting_back)
+                while number < len(at):
+                    whole = int(np.floor(at[number]))
+                    scene.frame_set(whole, subframe=float(at[number]) - whole)
+                    _take(pairs, number, deform, worlds)
+                    number += 1
+                    if time.perf_counter() >= until:
+                        break
+                done = time.perf_counter()
+            putting_back = time.perf_counter() - done
+            if number < len(at):
+                yield number / len(at), None
+    yield 1.0, [_motion(pair, at, *taken) for pair, taken in zip(pairs, zip(deform, worlds, strict=True), strict=True)]
 
 
-def pose_as_evaluated(obj: Any, rig: Any, depsgraph: Any) -> Motion:
-    """What poses a mesh object as a depsgraph holds it now: nothing is evaluated, so that it may be asked while drawing.
-
-    Raises:
-        LookupError: an object is scaled to nothing.
-    """
-    deform = [np.empty((1, len(rig.pose.bones), 16), dtype=np.float32)]
-    worlds = np.empty((1, 2, 1, 4, 4))
-    _take([(obj, rig)], 0, deform, worlds, depsgraph)
-    motion = _motion((obj, rig), [depsgraph.scene.frame_current_final], deform[0], *worlds[0])
-    if isinstance(motion, str):
-        raise LookupError(motion)
-    return motion
-
-
-def _motion(
-    pair: tuple[Any, Any], at: Sequence[float], matrices: Floats, world: Floats, rig_world: Floats
-) -> Motion | str:
-    obj, rig = pair
-    if np.abs(np.linalg.det(np.stack([world, rig_world]))).min() == 0.0:
-        return f"{obj.name} or {rig.name} is scaled to nothing on some frame"
+def _motion(pair: tuple[Any, Any], at: Sequence[float], matrices: Floats, worlds: Floats) -> Motion | str:
+    """What was taken of one pair, (F, B, 16) and (2, F, 4, 4), or why it is of no use."""
+    (obj, rig), (world, rig_world) = pair, worlds
+    if np.abs(np.linalg.det(worlds)).min() == 0.0:
+        return Text("{mesh} or {armature} is scaled to nothing on some frame", {"mesh": obj.name, "armature": rig.name})
     # Blender hands matrices out column by column.
     channel = matrices.reshape(len(at), -1, 4, 4).swapaxes(-1, -2).astype(np.float64)
     to_armature = np.linalg.inv(rig_world) @ world
     return Motion(np.array(at, dtype=np.float64), channel, to_armature, world, _action_name(rig))
+
+
+def pose_as_evaluated(obj: Any, rig: Any, depsgraph: Any) -> Motion:
+    """What poses a mesh object as a depsgraph holds it now. It evaluates nothing, and so may be asked while drawing.
+
+    Raises:
+        SkinError: an object is scaled to nothing.
+    """
+    deform = [np.empty((1, len(rig.pose.bones), 16), dtype=np.float32)]
+    worlds = np.empty((1, 2, 1, 4, 4))
+    _take([(obj, rig)], 0, deform, worlds, depsgraph)
+    motion = _motion((obj, rig), [depsgraph.scene.frame_current_final], deform[0], worlds[0])
+    if isinstance(motion, str):
+        raise SkinError(motion)
+    return motion
 
 
 def _take(

@@ -3,16 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import bpy
 import numpy as np
 
+from ..errors import SkinError
+from ..finding import Text
 from ..skinning.skin import Motion
 from . import pose
-from .skin import BlenderSkin, find, read_file, read_object
+from .skin import BlenderSkin, find, read_file, read_object, read_object_steps
 
 # A longer scene is measured on this many of its frames: enough to meet every pose that lasts.
 MOST_FRAMES = 500
@@ -44,8 +46,8 @@ def read_posed(
         obj, rig, _ = find(record)
         try:
             pose.check_posed(obj, rig)
-        except LookupError as error:
-            unread.append((obj.name, str(error)))
+        except SkinError as error:
+            unread.append((obj.name, error.why))
             continue
         pairs.append((record, obj, rig))
     if not pairs:
@@ -53,7 +55,7 @@ def read_posed(
     rigs = list(dict.fromkeys(rig for _, _, rig in pairs))
     at, of = (frames, 0) if frames is not None else _frames(rigs)
     if at is not None and of > len(at):
-        unread.append(("deformation", f"measured on {len(at)} of the scene's {of:,} frames, evenly picked"))
+        unread.append(("deformation", _some_frames(len(at), of)))
     motions = pose.pose_many([(obj, rig) for _, obj, rig in pairs], at)
     for (record, _, _), motion in zip(pairs, motions, strict=True):
         if isinstance(motion, str):
@@ -63,7 +65,8 @@ def read_posed(
     playing = len({motion.action for motion in motions if not isinstance(motion, str) and motion.action})
     if other_actions > playing:
         what = f"{other_actions - playing} of {other_actions} actions of bones"
-        unread.append((what, "deformation is measured with what plays now: assign them to their armature in turn"))
+        why = Text("deformation is measured with what plays now: assign them to their armature in turn")
+        unread.append((what, why))
     return posed, unread
 
 
@@ -71,12 +74,61 @@ def read_posed_object(obj: Any, frames: Sequence[float] | None = None) -> PosedS
     """One skinned mesh object over some frames, by default those of `read_posed`.
 
     Raises:
-        LookupError: it is none, or Blender does not pose it; the message says what to do.
+        SkinError: it is none, or Blender does not pose it; the message says what to do.
     """
     record = read_object(obj)
     _, rig, _ = find(record)
     at = frames if frames is not None else _frames([rig])[0]
     return PosedSkin(record, pose.pose_matrices(obj, rig, at))
+
+
+def read_posed_steps(
+    objects: Sequence[Any], into: list[PosedSkin], failed: list[tuple[int, str, str]], *, slice_seconds: float
+) -> Iterator[float]:
+    """Some mesh objects over the frames of the scene, in steps after which the scene is as it was: the share done.
+
+    Args:
+        into: gets what was read; failed: (`session_uid`, name, why) of the others.
+    """
+    pairs, records = [], []
+    for number, obj in enumerate(objects):
+        uid, name = obj.session_uid, obj.name
+        try:
+            record = None
+            for record in read_object_steps(obj):  # noqa: B007  # the last is the skin
+                yield 0.5 * number / len(objects)
+            assert record is not None
+            _, rig, _ = find(record)
+            pose.check_posed(obj, rig)
+        except SkinError as error:
+            failed.append((uid, name, error.why))
+            continue
+        pairs.append((obj, rig))
+        records.append(record)
+    if not pairs:
+        return
+    at, of = _frames([rig for _, rig in pairs])
+    motions: list[Motion | str] | None = None
+    for done, motions in pose.pose_steps(pairs, at, slice_seconds=slice_seconds):  # noqa: B007  # the last has them
+        yield 0.5 + 0.5 * done
+    assert motions is not None
+    for record, motion in zip(records, motions, strict=True):
+        if isinstance(motion, str):
+            failed.append((record.object_uid, record.skin.mesh, motion))
+        else:
+            into.append(PosedSkin(record if at is None else _noted(record, len(at), of), motion))
+
+
+def _noted(record: BlenderSkin, count: int, of: int) -> BlenderSkin:
+    """The skin, saying so where it is measured on some of the scene's frames alone."""
+    if count >= of:
+        return record
+    note = (record.skin.mesh, _some_frames(count, of))
+    return replace(record, skin=replace(record.skin, not_evaluated=(*record.skin.not_evaluated, note)))
+
+
+def _some_frames(count: int, of: int) -> Text:
+    return Text("measured on {count} of the scene's {of:,} frames, evenly picked", {"count": count, "of": of})
 
 
 def _frames(rigs: Sequence[Any]) -> tuple[list[float] | None, int]:

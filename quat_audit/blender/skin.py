@@ -7,6 +7,7 @@ in `blocking` when positions would be wrong, in `not_evaluated` also when they a
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 from operator import attrgetter
@@ -15,7 +16,15 @@ from typing import Any
 import bpy
 import numpy as np
 
+from ..errors import SkinError
+from ..finding import Text
 from ..skinning.skin import Bones, Groups, Skin
+from . import ignore
+from .skin_reasons import Reasons, read_only, reasons
+
+# Vertices that one step reads: about 30 ms.
+AT_ONCE = 2**14
+_Weights = tuple[Any, Any, Any]  # offsets, group, weight
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,8 +59,8 @@ def read_file() -> tuple[list[BlenderSkin], list[NotSkinned]]:
             continue
         try:
             found.append(read_object(obj))
-        except LookupError as error:
-            failed.append(NotSkinned(obj.name, str(error)))
+        except SkinError as error:
+            failed.append(NotSkinned(obj.name, error.why))
     return found, failed
 
 
@@ -59,17 +68,29 @@ def read_object(obj: Any) -> BlenderSkin:
     """The skin of one mesh object.
 
     Raises:
-        LookupError: it is none; the message says why and what to do.
+        SkinError: it is none; the message says why and what to do.
+    """
+    return next(record for record in read_object_steps(obj) if record is not None)
+
+
+def read_object_steps(obj: Any) -> Iterator[BlenderSkin | None]:
+    """The same in steps of `AT_ONCE` vertices, for who has to stay responsive: None after each, at last the skin.
+
+    Nothing of the mesh may change between two steps.
     """
     if obj.type != "MESH":
-        raise LookupError(f"{obj.name} is no mesh: select one")
+        raise SkinError(Text("{mesh} is no mesh: select one", {"mesh": obj.name}))
     modifier = _modifier(obj)
-    rig = modifier.object
     if not len(obj.data.vertices):
-        raise LookupError(f"{obj.name} has no vertices")
-    skin = _read(obj, modifier, rig)
+        raise SkinError(Text("{mesh} has no vertices", {"mesh": obj.name}))
+    uid, name, rig_uid = obj.session_uid, modifier.name, modifier.object.session_uid
+    weights: list[_Weights] = []
+    for part in _read_weights(obj.data, len(obj.vertex_groups)):
+        weights.append(part)
+        yield None
+    skin = _read(obj, modifier, modifier.object, _joined(weights))
     skin.validate()
-    return BlenderSkin(skin, obj.session_uid, rig.session_uid, modifier.name)
+    yield BlenderSkin(skin, uid, rig_uid, name)
 
 
 def _wants_armature(obj: Any) -> bool:
@@ -84,18 +105,31 @@ def _modifier(obj: Any) -> Any:
     modifiers = [m for m in obj.modifiers if m.type == "ARMATURE"]
     if not modifiers:
         if _by_parent(obj):
-            raise LookupError(
-                f"{obj.name} is deformed by its parent {obj.parent.name} without an Armature modifier: "
-                "give it one (Object > Parent > Armature Deform)"
+            raise SkinError(
+                Text(
+                    "{mesh} is deformed by its parent {parent} without an Armature modifier: "
+                    "give it one (Object > Parent > Armature Deform)",
+                    {"mesh": obj.name, "parent": obj.parent.name},
+                )
             )
-        raise LookupError(f"{obj.name} has no Armature modifier: nothing to measure")
+        raise SkinError(Text("{mesh} has no Armature modifier: nothing to measure", {"mesh": obj.name}))
     bound = [m for m in modifiers if m.object is not None and m.object.type == "ARMATURE"]
     if not bound:
-        raise LookupError(f"{obj.name}: its Armature modifier names no armature: choose one in the modifier")
+        raise SkinError(
+            Text(
+                "{mesh}: its Armature modifier names no armature: choose one in the modifier",
+                {"mesh": obj.name},
+            )
+        )
     shown = [m for m in bound if m.show_viewport]
     chosen = (shown or bound)[0]
     if not chosen.use_vertex_groups and not chosen.use_bone_envelopes:
-        raise LookupError(f"{obj.name}: its Armature modifier is bound to neither vertex groups nor envelopes")
+        raise SkinError(
+            Text(
+                "{mesh}: its Armature modifier is bound to neither vertex groups nor envelopes: switch one on",
+                {"mesh": obj.name},
+            )
+        )
     return chosen
 
 
@@ -105,16 +139,16 @@ def write_weights(record: BlenderSkin, edited: Skin) -> int:
     Weights that did not change are not touched: order, other groups and locks stay.
 
     Raises:
-        LookupError: the mesh is gone, is not to be written, is in edit mode, or has changed since it was read.
+        SkinError: the mesh is gone, is not to be written, is in edit mode, or has changed since it was read.
     """
     obj, _, _ = find(record)
     old = record.skin
     if old.read_only:
-        raise LookupError(f"{obj.name}: {old.read_only}")
-    if obj.mode == "EDIT":
-        raise LookupError(f"{obj.name} is in edit mode: leave it to change weights")
+        raise SkinError(Text("{mesh}: {why}", {"mesh": obj.name, "why": old.read_only}))
+    if obj.data.is_editmode:  # of another object with the same mesh, too
+        raise SkinError(Text("{mesh} is in edit mode: leave it to change weights", {"mesh": obj.name}))
     if len(obj.data.vertices) != len(old) or [g.name for g in obj.vertex_groups] != list(old.groups.names):
-        raise LookupError(f"{obj.name} has changed since it was read: audit it again")
+        raise SkinError(Text("{mesh} has changed since it was read: audit it again", {"mesh": obj.name}))
     groups = list(obj.vertex_groups)
     before, after = _by_vertex(old), _by_vertex(edited)
     changed = 0
@@ -138,25 +172,31 @@ def _by_vertex(skin: Skin) -> list[dict[int, float]]:
 
 
 def find(record: BlenderSkin) -> tuple[Any, Any, Any]:
-    """(mesh object, armature object, modifier) that a record means. LookupError when gone from the file."""
+    """(mesh object, armature object, modifier) that a record means. SkinError when gone from the file."""
     by_uid = {o.session_uid: o for o in bpy.data.objects}
     obj, rig = by_uid.get(record.object_uid), by_uid.get(record.armature_uid)
     modifier = obj.modifiers.get(record.modifier) if obj is not None else None
     if obj is None or rig is None or modifier is None:
-        raise LookupError(f"{record.skin.mesh} or its armature is no longer in this file: read it again")
+        raise SkinError(
+            Text("{mesh} or its armature is no longer in this file: read it again", {"mesh": record.skin.mesh})
+        )
     return obj, rig, modifier
 
 
-def _read(obj: Any, modifier: Any, rig: Any) -> Skin:
+def _read(obj: Any, modifier: Any, rig: Any, weights: _Weights) -> Skin:
     mesh = obj.data
     # With shape keys Blender starts from the reference key, which may be newer than the mesh.
     source = mesh.shape_keys.reference_key.data if mesh.shape_keys else mesh.vertices
     vertices = _floats(source, "co", 3).astype(np.float64)
     bones = _read_bones(rig)
     groups = _read_groups(obj, bones, use=modifier.use_vertex_groups)
-    offsets, group, weight = _read_weights(mesh, len(groups))
+    offsets, group, weight = weights
     triangles, closed = _read_faces(mesh)
-    not_evaluated, blocking = _reasons(obj, modifier, rig, bones, groups, offsets, group)
+    why = reasons(obj, modifier, rig, bones, groups, offsets, group)
+    ignores, unreadable = ignore.readable_ignores(obj)
+    if unreadable:
+        unread = Text("its list of ignored findings cannot be read ({why}), so nothing is ignored", {"why": unreadable})
+        why = Reasons((*why.not_evaluated, unread), why.blocking)
     scene = bpy.context.scene or bpy.data.scenes[0]
     return Skin(
         mesh=obj.name,
@@ -173,9 +213,10 @@ def _read(obj: Any, modifier: Any, rig: Any) -> Skin:
         triangles=triangles,
         closed=closed,
         mm_per_unit=1000.0 * scene.unit_settings.scale_length,
-        read_only=_read_only(obj),
-        not_evaluated=tuple((obj.name, why) for why in not_evaluated),
-        blocking=tuple(blocking),
+        read_only=read_only(obj),
+        not_evaluated=tuple((obj.name, one) for one in why.not_evaluated),
+        blocking=why.blocking,
+        ignores=ignores,
     )
 
 
@@ -233,19 +274,31 @@ def _named_elsewhere(obj: Any) -> set[str]:
     return names
 
 
-def _read_weights(mesh: Any, groups: int) -> tuple[Any, Any, Any]:
-    """(offsets, group, weight). There is no `foreach_get` for weights: a loop, but one that runs in C."""
-    lists = list(map(attrgetter("groups"), mesh.vertices))
-    counts = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
-    total = int(counts.sum())
-    entries = list(chain.from_iterable(lists))
-    group = np.fromiter(map(attrgetter("group"), entries), dtype=np.int64, count=total)
-    weight = np.fromiter(map(attrgetter("weight"), entries), dtype=np.float32, count=total)
-    known = group < groups  # a number beyond the groups is one that Blender passes over
-    if not known.all():
-        counts = np.bincount(np.repeat(np.arange(len(counts)), counts)[known], minlength=len(counts))
-        group, weight = group[known], weight[known]
-    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), group, weight
+def _read_weights(mesh: Any, groups: int) -> Iterator[_Weights]:
+    """Offsets (from 0), group and weight, `AT_ONCE` vertices at a time.
+
+    There is no `foreach_get` for weights: a loop, but one that runs in C.
+    """
+    vertices = mesh.vertices
+    for start in range(0, len(vertices), AT_ONCE):
+        lists = list(map(attrgetter("groups"), vertices[start : start + AT_ONCE]))
+        counts = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
+        total = int(counts.sum())
+        entries = list(chain.from_iterable(lists))
+        group = np.fromiter(map(attrgetter("group"), entries), dtype=np.int64, count=total)
+        weight = np.fromiter(map(attrgetter("weight"), entries), dtype=np.float32, count=total)
+        known = group < groups  # a number beyond the groups is one that Blender passes over
+        if not known.all():
+            counts = np.bincount(np.repeat(np.arange(len(counts)), counts)[known], minlength=len(counts))
+            group, weight = group[known], weight[known]
+        yield np.concatenate([[0], np.cumsum(counts)]).astype(np.int64), group, weight
+
+
+def _joined(parts: Sequence[_Weights]) -> _Weights:
+    """The weights of all vertices."""
+    counts = np.concatenate([np.diff(offsets) for offsets, _, _ in parts])
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    return offsets, np.concatenate([group for _, group, _ in parts]), np.concatenate([part[2] for part in parts])
 
 
 def _read_faces(mesh: Any) -> tuple[Any, bool]:
@@ -264,67 +317,3 @@ def _read_mask(obj: Any, modifier: Any, offsets: Any, group: Any, weight: Any) -
     mine = group == number
     mask[np.repeat(np.arange(len(mask)), np.diff(offsets))[mine]] = weight[mine]
     return 1.0 - mask if modifier.invert_vertex_group else mask
-
-
-def _reasons(
-    obj: Any, modifier: Any, rig: Any, bones: Bones, groups: Groups, offsets: Any, group: Any
-) -> tuple[list[str], list[str]]:
-    """(what is left out, which of that makes positions wrong)."""
-    blocking = []
-    shown = [m for m in obj.modifiers if m.show_viewport]
-    if not modifier.show_viewport:
-        notes = ["its Armature modifier is switched off in the viewport: measured as if it were on"]
-        after: list[Any] = []
-    else:
-        at = shown.index(modifier)
-        before, after, notes = shown[:at], shown[at + 1 :], []
-        chained = [m.name for m in after if m.type == "ARMATURE"]
-        if chained:
-            blocking.append(
-                f"several Armature modifiers in a chain: only {modifier.name} is read, not {', '.join(chained)}"
-            )
-        if before:
-            names = ", ".join(m.name for m in before)
-            blocking.append(f"modifiers before the Armature modifier change its input: {names}")
-    correctives = [m.name for m in after if m.type != "ARMATURE"]
-    if correctives:
-        notes.append(f"modifiers after the Armature modifier are not included: {', '.join(correctives)}")
-    used = np.unique(groups.bone[group]) if len(group) else np.zeros(0, dtype=np.int64)
-    used = used[used >= 0]
-    curved = [bones.names[b] for b in used if rig.data.bones[bones.names[b]].bbone_segments > 1]
-    if curved:
-        blocking.append(f"bendy bones are not computed: {', '.join(curved)}")
-    enveloped = [bones.names[b] for b in used if rig.data.bones[bones.names[b]].use_envelope_multiply]
-    if enveloped:
-        blocking.append(f"weights multiplied by bone envelopes are not computed: {', '.join(enveloped)}")
-    if modifier.use_bone_envelopes:
-        named = groups.bone[group] >= 0
-        has = np.bincount(np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))[named], minlength=len(offsets) - 1)
-        bare = int(np.sum(has == 0))
-        if bare:  # every other vertex goes by its groups alone
-            blocking.append(f"bone envelopes are not computed; {bare} vertices without a bone's group go by them")
-    if _shape_keys_move(obj):
-        blocking.append("shape keys are not included: the rest shape is the reference key")
-    if rig.data.is_editmode:
-        blocking.append(f"{rig.name} is in edit mode, where it deforms nothing: leave edit mode")
-    if obj.mode == "EDIT":
-        notes.append("the mesh is in edit mode: weights are those from before")
-    return notes + blocking, blocking
-
-
-def _shape_keys_move(obj: Any) -> bool:
-    keys = obj.data.shape_keys
-    if keys is None or len(keys.key_blocks) < 2:
-        return False
-    if not keys.use_relative or keys.animation_data is not None or obj.show_only_shape_key:
-        return True
-    return any(not block.mute and block.value for block in keys.key_blocks if block != keys.reference_key)
-
-
-def _read_only(obj: Any) -> str:
-    for block, what in ((obj, "object"), (obj.data, "mesh")):
-        if block.library is not None:
-            return f"the {what} is linked from another file"
-        if block.override_library is not None and what == "mesh":
-            return "the mesh is a library override: edit it in its own file"
-    return ""

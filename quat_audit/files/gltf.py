@@ -34,9 +34,12 @@ def read(path: Path) -> Source:
     Channels that could not be read stand in their clip's ``not_evaluated``.
     Raises InputError for what cannot be read at all.
     """
-    animations = read_animations(open_document(path))
+    document = open_document(path)
+    animations = read_animations(document)
+    skins = document.json.get("skins")
 
     def patch(edited: Sequence[Clip]) -> Patched:
         return patch_animations(animations, edited)
 
-    return Source(path, animations.clips, (), patch)
+    # Nothing of them is read, so that broken ones are no reason to refuse the file.
+    return Source(path, animations.clips, (), patch, skins=len(skins) if isinstance(skins, list) else 0)

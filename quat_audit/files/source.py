@@ -31,10 +31,11 @@ class Source:
     """A file that was read: its clips, what could not be read, and how to write edited clips back.
 
     ``patch`` takes the edited clips in the order of ``clips``. ``not_evaluated`` are the (what, why) pairs of the file
-    itself; those of one clip stand in the clip.
+    itself; those of one clip stand in the clip. ``skins`` is how many skins the file has, of which nothing is read.
     """
 
     path: Path
     clips: tuple[Clip, ...]
     not_evaluated: tuple[tuple[str, str], ...]
     patch: Callable[[Sequence[Clip]], Patched]
+    skins: int = 0

@@ -179,6 +179,8 @@ def _codes(findings: Sequence[Finding]) -> str:
 
 
 def _who(finding: Finding) -> str:
+    if finding.code.startswith(_SKIN):
+        return visible(finding.bone or finding.owner)
     return visible(finding.bone or finding.data_path or finding.owner or "(the whole clip)")
 
 

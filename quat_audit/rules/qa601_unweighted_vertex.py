@@ -60,7 +60,7 @@ def find(skin: Skin, motion: Motion, limits: Limits) -> list[Finding]:
         message,
         rows=np.flatnonzero(bare),
         severity=ERROR,
-        fix=UNSAFE if bound and not skin.read_only else NONE,
+        fix=UNSAFE if bound else NONE,
         kind="unweighted" if bound else "unbound",
         measured={"sum": influences(skin).total[bare]},
         headline=headline,

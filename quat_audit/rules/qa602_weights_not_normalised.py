@@ -78,7 +78,7 @@ def find(skin: Skin, motion: Motion, limits: Limits) -> list[Finding]:
         message,
         rows=rows,
         severity=WARNING,
-        fix=NONE if skin.read_only else fix,
+        fix=fix,
         kind=np.where(locked, "locked", "off"),
         measured={"engine_mm": engine, "sum": inf.total[rows], "moves_mm": np.full(len(rows), moves)},
         frames=frames,

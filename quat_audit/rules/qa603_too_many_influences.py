@@ -76,7 +76,7 @@ def find(skin: Skin, motion: Motion, limits: Limits) -> list[Finding]:
         message,
         rows=rows,
         severity=WARNING,
-        fix=np.where(locked | bool(skin.read_only), NONE, UNSAFE),
+        fix=np.where(locked, NONE, UNSAFE),
         kind=np.where(locked, "locked", "cut"),
         measured={
             "cut_mm": mm[rows],

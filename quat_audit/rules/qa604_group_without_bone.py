@@ -26,7 +26,7 @@ import numpy as np
 from ..finding import ERROR, NONE, NOTE, Finding, Occurrences, Text
 from ..skinning.skin import Motion, Skin, influences
 from .rule import Limits, Rule, nothing
-from .skin_findings import skin_finding
+from .skin_findings import skin_finding, vertices_of_group
 
 CODE, NAME = "QA604", "group-without-bone"
 
@@ -84,5 +84,6 @@ RULE = Rule(
     nothing,
     keys_only=True,
     find_skin=find,
+    vertices_at=vertices_of_group,
     remedy="No automatic fix: only a person knows whether the bone was renamed, lost or switched off on purpose.",
 )

@@ -27,7 +27,7 @@ from ..finding import NONE, WARNING, Finding, Occurrences, Text
 from ..skinning.measure import scanned
 from ..skinning.skin import Motion, Skin
 from .rule import Limits, Rule, nothing
-from .skin_findings import skin_finding
+from .skin_findings import skin_finding, vertices_of_joint
 
 CODE, NAME = "QA605", "volume-collapse"
 
@@ -89,5 +89,6 @@ RULE = Rule(
     nothing,
     limits=LIMITS,
     find_skin=find,
+    vertices_at=vertices_of_joint,
     remedy="No automatic fix: twist bones, other weights or Preserve Volume are the artist's choice.",
 )

@@ -28,7 +28,7 @@ import numpy as np
 from ..finding import NONE, NOTE, Finding, Occurrences, Text
 from ..skinning.skin import Motion, Skin, influences
 from .rule import Limits, Rule, nothing
-from .skin_findings import skin_finding
+from .skin_findings import skin_finding, vertices_of_bone
 
 CODE, NAME = "QA607", "scaled-dual-quaternion"
 
@@ -89,5 +89,6 @@ RULE = Rule(
     limits=LIMITS,
     keys_only=True,
     find_skin=find,
+    vertices_at=vertices_of_bone,
     remedy="No automatic fix: the scale may be meant. Where it is not, clear it in the pose or remove its keys.",
 )

@@ -62,7 +62,7 @@ def find(skin: Skin, motion: Motion, limits: Limits) -> list[Finding]:
         message,
         rows=rows,
         severity=ERROR,
-        fix=np.where(left[rows] & ~locked[rows] & (not skin.read_only), SAFE, NONE),
+        fix=np.where(left[rows] & ~locked[rows], SAFE, NONE),
         kind=np.where(np.isfinite(value), np.where(value < 0, "negative", "too large"), "not finite"),
         measured={"weight": value},
         headline=headline,

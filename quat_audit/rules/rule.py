@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..clip import Clip
+from ..clip import Clip, Ints
 from ..finding import Finding
 from ..skinning.skin import Motion, Skin
 
@@ -17,6 +17,8 @@ Fix = Callable[[Clip, Sequence[Finding], Limits, bool], Clip]
 # The same for rules about skins: (skin, what poses it, limits), and edited weights instead of an edited clip.
 FindSkin = Callable[[Skin, Motion, Limits], list[Finding]]
 FixSkin = Callable[[Skin, Sequence[Finding], Limits, bool], Skin]
+# (the skin that was audited, finding, number of an occurrence) -> (U,) vertices.
+VerticesAt = Callable[[Skin, Finding, int], Ints]
 
 # Order in which repairs run: keys must be in order before values mean anything, values finite before
 # curves can be completed, curves complete before quaternions have a sign.
@@ -37,6 +39,8 @@ class Rule:
     `keys_only` rules judge keys alone; the others need to know what plays between and are not applied to
     tracks whose curves cannot be evaluated from their keys. Of rules about skins it says that they judge weights
     alone; the others need right positions.
+
+    `vertices_at` names the vertices of an occurrence of a rule about skins whose rows are not vertices.
     """
 
     code: str
@@ -51,6 +55,7 @@ class Rule:
     remedy: str = ""
     find_skin: FindSkin | None = None
     fix_skin: FixSkin | None = None
+    vertices_at: VerticesAt | None = None
 
     @property
     def fixable(self) -> bool:

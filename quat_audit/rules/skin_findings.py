@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from ..clip import Floats, Ints
 from ..finding import NONE, SAFE, SEVERITIES, UNSAFE, Finding, Occurrences, Text, worst
-from ..skinning.skin import Motion, Skin
+from ..skinning.joints import joints
+from ..skinning.skin import Motion, Skin, influences
 
 Message = Callable[[Occurrences, int], Text]
 Headline = Callable[[Occurrences, int], str]
@@ -74,7 +75,7 @@ def skin_finding(
             slot="",
             owner=skin.mesh,
             bone=bone,
-            data_path="",
+            data_path=_path(bone),
             message=f"{bone or skin.mesh}: {(headline or message)(occurrences, first)}",
             fix=max(occurrences.fix.tolist(), key=_FIXES.index),
             occurrences=occurrences,
@@ -83,6 +84,14 @@ def skin_finding(
             worst=first,
         )
     ]
+
+
+def _path(bone: str) -> str:
+    """What a finding is about, as seen from the mesh object: an ignore names it."""
+    if not bone:
+        return "vertex_groups"
+    quoted = bone.replace("\\", "\\\\").replace('"', '\\"')
+    return f'vertex_groups["{quoted}"]'
 
 
 def _place(occurrences: Occurrences, vertices: bool, timed: bool, number: int) -> Text:
@@ -103,6 +112,28 @@ def vertices_of(findings: Sequence[Finding], unsafe: bool, count: int) -> npt.ND
         fix = finding.occurrences.fix
         chosen[finding.occurrences.rows[(fix == SAFE) | (unsafe & (fix == UNSAFE))]] = True
     return chosen
+
+
+def vertices_of_group(skin: Skin, finding: Finding, number: int) -> Ints:
+    """Vertices with a weight in the vertex group that an occurrence is about (its row)."""
+    with np.errstate(invalid="ignore"):
+        entries = (skin.group == finding.occurrences.rows[number]) & (skin.weight > 0.0)
+    return np.asarray(np.unique(skin.vertex_of_entry()[entries]))
+
+
+def vertices_of_bone(skin: Skin, finding: Finding, number: int) -> Ints:
+    """Vertices that the bone of an occurrence (its row) deforms."""
+    inf = influences(skin)
+    with np.errstate(invalid="ignore"):
+        entries = (inf.bone == finding.occurrences.rows[number]) & (inf.weight > 0.0)
+    return np.asarray(np.unique(inf.vertex()[entries]))
+
+
+def vertices_of_joint(skin: Skin, finding: Finding, number: int) -> Ints:
+    """Vertices that the joint of an occurrence (its row, the lower bone) blends more than any other joint does."""
+    found = joints(skin)
+    mine = np.flatnonzero(found.below == finding.occurrences.rows[number])
+    return np.flatnonzero(np.isin(found.of_vertex, mine))
 
 
 def how_many(number: int, one: str, many: str) -> str:

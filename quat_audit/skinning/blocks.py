@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..clip import Bools, Floats, Ints
+from ..pausing import pause_point
 from .skin import Motion, Skin, influences, padded
 
 BLOCK_VERTICES = 4096
@@ -80,6 +81,7 @@ def _make(skin: Skin, dtype: npt.DTypeLike) -> Iterator[Block]:
     with np.errstate(invalid="ignore", over="ignore"):
         weight = weight / influences(skin).total[live][:, None]
     for start in range(0, len(live), BLOCK_VERTICES):
+        pause_point()
         rows = slice(start, start + BLOCK_VERTICES)
         yield _block(skin, live[rows], bone[rows], weight[rows], dtype)
 
@@ -170,4 +172,5 @@ def steps(motion: Motion, block: Block) -> Iterator[slice]:
     """The frames of a motion, as many at a time as suit a block."""
     size = max(1, STEP_ELEMENTS // max(1, len(block)))
     for start in range(0, len(motion), size):
+        pause_point()
         yield slice(start, min(start + size, len(motion)))

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..clip import Bools, Floats, Ints
+from ..pausing import pause_point
 from . import dual_quaternion, linear
 from .blocks import STEP_ELEMENTS, Block, blocks
 from .displacement import HELD, Displacement, displacement, distance_mm, size_mm, to_mm
@@ -149,6 +150,7 @@ def scan(
         for block, part in zip(blocks(skin), parts, strict=True):
             step = max(1, STEP_ELEMENTS // len(block))
             for first in range(rows.start, rows.stop, step):
+                pause_point()
                 now = slice(first, min(rows.stop, first + step))
                 lbs = linear.deform_block(block, matrices, now)
                 dqs = dual_quaternion.deform_block(block, bones, now)

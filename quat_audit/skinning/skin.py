@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..clip import Bools, Floats, Ints
+from ..ignores import Ignore
 
 # Blender leaves a vertex where it is when its deform weights sum to no more than this (armature_deform.cc).
 LEAST_CONTRIBUTION = 1e-4
@@ -91,6 +92,7 @@ class Skin:
         read_only: why the weights must not be written; "" when they may be.
         not_evaluated: (what, why) of what the arrays do not hold.
         blocking: what makes positions computed from the arrays differ from Blender's; () when they are equal.
+        ignores: findings that the mesh object says are to be left alone.
     """
 
     mesh: str
@@ -110,6 +112,7 @@ class Skin:
     read_only: str = ""
     not_evaluated: tuple[tuple[str, str], ...] = ()
     blocking: tuple[str, ...] = ()
+    ignores: tuple[Ignore, ...] = ()
     # Views computed from this skin; a new skin starts with an empty one.
     cache: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
