@@ -81,6 +81,7 @@ MAY_IMPORT = {
         "repair",
         "reports",
         "rules",
+        "skinning",
         "version",
     },
     "__main__": {"cli"},

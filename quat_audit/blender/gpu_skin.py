@@ -72,7 +72,7 @@ class GpuSkin:
         self._skin = skin
         self._shader = gpu_shader.compile_shader()
         laid_out = tables(skin, most)
-        self._batch = _batch(
+        self._batch = batch(
             {"pos": laid_out.position, "rows": laid_out.rows, "limits": laid_out.limits}, laid_out.triangles
         )
         self._influences, self._joints = _texture(laid_out.influences), _texture(laid_out.joints)
@@ -140,13 +140,13 @@ class NumpySkin:
             rgb = colours(self._computed("heat", look.kind.name), look.top)
         shade = 1.0 - look.light + look.light * (_LEAST_LIGHT + (1.0 - _LEAST_LIGHT) * self._lit(places, look.lamp))
         rgba = np.concatenate([rgb * shade[:, None], np.full((len(rgb), 1), look.opacity)], axis=1)
-        batch = _batch({"pos": places, "color": np.ascontiguousarray(rgba, dtype=np.float32)}, self._triangles)
+        drawn = batch({"pos": places, "color": np.ascontiguousarray(rgba, dtype=np.float32)}, self._triangles)
         self.uploaded_bytes = places.nbytes + 16 * len(rgba)
         shader = gpu.shader.from_builtin("SMOOTH_COLOR")
         with gpu.matrix.push_pop(), gpu.matrix.push_pop_projection():
             gpu.matrix.load_matrix(Matrix.Identity(4))
             gpu.matrix.load_projection_matrix(Matrix(look.clip))
-            batch.draw(shader)
+            drawn.draw(shader)
 
     def _computed(self, what: str, which: str) -> Floats:
         """(V, 3) positions by a method, or (V,) figures of a heat map, computed once for a pose."""
@@ -222,7 +222,8 @@ def _nearer(clip: Floats, in_front: bool) -> Floats:
     return pulled
 
 
-def _batch(attributes: dict[str, Floats], triangles: Triangles) -> Any:
+def batch(attributes: dict[str, Floats], triangles: Triangles) -> Any:
+    """Triangles (T, 3) of vertices with float32 attributes, (V, n) each, ready to be drawn by a shader."""
     layout = gpu.types.GPUVertFormat()
     for name, values in attributes.items():
         layout.attr_add(id=name, comp_type="F32", len=values.shape[1], fetch_mode="FLOAT")

@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from ..clip import Floats
 from . import dual_quaternion, linear
-from .displacement import distance_mm, to_mm
+from .displacement import HELD, distance_mm, to_mm
 from .joints import joints, pose
+from .measure import Worst
 from .skin import Motion, Skin
 from .weights import ENGINE_INFLUENCES, counts, cut
 
@@ -71,6 +72,25 @@ def heat(skin: Skin, motion: Motion, kind: Kind, *, most: int = ENGINE_INFLUENCE
     if kind == CUT:
         return cut_mm(skin, motion, most=most)
     raise ValueError(f"kind must be one of {', '.join(k.name for k in KINDS)}, got {kind!r}")
+
+
+def worst(skin: Skin, motion: Motion, kind: Kind, *, most: int = ENGINE_INFLUENCES) -> Worst:
+    """The largest figure of a heat map over all frames, with its frame, vertex, and the joint that blends this most.
+
+    Raises:
+        ValueError: no frames.
+    """
+    if not len(motion):
+        raise ValueError("motion has no frames to measure")
+    step, found = max(1, HELD // max(1, len(skin))), []
+    for start in range(0, len(motion), step):
+        figures = heat(skin, motion.part(slice(start, start + step)), kind, most=most)
+        frame, at = divmod(int(np.argmax(figures)), len(skin))
+        found.append((float(figures[frame, at]), start + frame, at))
+    value, row, vertex = max(found, key=lambda one: one[0])
+    joint = int(joints(skin).of_vertex[vertex])
+    bone = skin.bones.names[joints(skin).below[joint]] if joint < len(joints(skin)) else ""
+    return Worst(value, float(motion.frames[row]), bone, vertex)
 
 
 def gap_mm(skin: Skin, motion: Motion) -> Floats:
