@@ -61,8 +61,8 @@ def show_tube(hands: Hands) -> Turns:
     space = hands.area().spaces.active
     space.region_3d.view_perspective = "PERSP"
     space.region_3d.view_rotation = Euler((math.radians(82), 0, math.radians(20))).to_quaternion()
-    space.region_3d.view_location = (0.3, 0, 1.0)
-    space.region_3d.view_distance = 6.5
+    space.region_3d.view_location = (0.35, 0, 1.0)
+    space.region_3d.view_distance = 4.6
     space.show_region_toolbar = True
     yield from hands.settle()
 
@@ -115,6 +115,7 @@ def skinning_preview(hands: Hands) -> Turns:
 
     for show in ("LBS", "DQS", "GAP", "LOSS", "CUT"):
         choices().show = show
+        choices().most = 1  # the tube's vertices have two influences at most
         yield from _at_frame(hands, ui_scenes.SKIN_WORST)
         yield from _picture(hands, f"preview-{show.lower()}")
     choices().show = "LBS"
