@@ -15,8 +15,8 @@ NAME = "quat_audit_preview"  # of the property on the window manager
 
 LBS, DQS, SIDE_BY_SIDE = "LBS", "DQS", "SIDE_BY_SIDE"
 SHOW_ITEMS = (
-    (LBS, "LBS", "Linear blend skinning: what most engines and formats do"),
-    (DQS, "DQS", "Dual quaternion skinning: what Preserve Volume does"),
+    (LBS, "Linear Blend (LBS)", "Linear blend skinning: what most engines and formats do"),
+    (DQS, "Dual Quaternion (DQS)", "Dual quaternion skinning: what Preserve Volume does"),
     (SIDE_BY_SIDE, "Side by Side", "LBS to the left of the mesh, DQS to the right of it"),
     ("GAP", "Gap", "Heat map: how far each vertex is from LBS to DQS"),
     ("LOSS", "Volume Loss", "Heat map: how much of the joint's cross-section LBS loses against DQS"),
