@@ -173,10 +173,11 @@ def _clip(
 
 
 def _ghost(repeat: int, profile: bool, make_rig: Callable[[int, str], tuple[Any, Any]]) -> Row:
-    """The preview's frame but for the draw call itself: the pose read, packed and uploaded."""
+    """The preview's frame but for the draw call itself: looked whether it is current, the pose read, packed, uploaded."""
     import bpy
 
     from quat_audit.blender import gpu_skin, pose, skin
+    from quat_audit.blender.skin_fingerprint import fingerprint
 
     headless_gpu.start()
     armature, _, _ = _chain(make_rig)
@@ -188,6 +189,7 @@ def _ghost(repeat: int, profile: bool, make_rig: Callable[[int, str], tuple[Any,
         made = gpu_skin.GpuSkin(_with_faces(skin.read_object(obj).skin))
 
         def frame(obj: Any = obj, made: Any = made) -> None:
+            fingerprint(obj, armature, bpy.context.scene)
             made.take(pose.pose_as_evaluated(obj, armature, bpy.context.view_layer.depsgraph))
             cost.add(made.uploaded_bytes)
 

@@ -193,7 +193,9 @@ def draw(what: GpuSkin | NumpySkin, look: Look, *, in_front: bool = False) -> No
         in_front: before everything that is there.
     """
     state = gpu.state
+    before = state.depth_test_get(), state.depth_mask_get(), state.blend_get()
     nearer = replace(look, clip=_nearer(look.clip, in_front))
+    state.blend_set("NONE")
     state.depth_test_set("LESS_EQUAL")
     state.depth_mask_set(True)
     try:
@@ -207,9 +209,9 @@ def draw(what: GpuSkin | NumpySkin, look: Look, *, in_front: bool = False) -> No
         what.draw(nearer)
     finally:
         state.color_mask_set(True, True, True, True)
-        state.blend_set("NONE")
-        state.depth_mask_set(False)
-        state.depth_test_set("NONE")
+        state.depth_test_set(before[0])
+        state.depth_mask_set(before[1])
+        state.blend_set(before[2])
 
 
 def _nearer(clip: Floats, in_front: bool) -> Floats:

@@ -266,11 +266,19 @@ def _tick() -> None:
     """What takes longer than a redraw may."""
     if not ON:
         return
-    if ON[0].stale:
-        refresh(bpy.context)
-    elif _wants_measure(ON[0], bpy.context):
-        measure(ON[0], bpy.context)
+    with bpy.context.temp_override(window=_its_window()):  # a timer has no window, and so no view layer of its own
+        if ON[0].stale:
+            refresh(bpy.context)
+        elif _wants_measure(ON[0], bpy.context):
+            measure(ON[0], bpy.context)
     redraw()
+
+
+def _its_window() -> Any:
+    """A window that shows the mesh, any where none does."""
+    windows, found = list(bpy.context.window_manager.windows), preview_source.find(ON[0].source)
+    here = [w for w in windows if found is not None and w.view_layer.objects.get(found[0].name) == found[0]]
+    return (here or windows or [None])[0]
 
 
 def _draw_view() -> None:
