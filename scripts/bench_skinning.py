@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
+import headless_gpu
 from bench_timing import Row, in_turn, profiled, timed
 
 BONES, INFLUENCES = 60, 4
@@ -18,9 +20,10 @@ def rows(
     fill: Callable[[Any, str, Any, int], None],
     swinging: Callable[[int, int], Any],
 ) -> Iterator[Row]:
-    """One row a method, and one for a clip. The last three make a rig, fill its curves, and make keys to fill in."""
+    """Both methods, a clip, the preview. The last three make a rig, fill its curves, and make keys to fill in."""
     yield from _methods(repeat, profile, rig)
     yield _clip(repeat, profile, rig, fill, swinging)
+    yield _ghost(repeat, profile, rig)
 
 
 def _tube(vertices: int, armature: Any) -> tuple[Any, Any]:
@@ -167,3 +170,50 @@ def _clip(
         reference,
         profiled(ours, profile),
     )
+
+
+def _ghost(repeat: int, profile: bool, make_rig: Callable[[int, str], tuple[Any, Any]]) -> Row:
+    """The preview's frame but for the draw call itself: looked whether it is current, the pose read, packed, uploaded."""
+    import bpy
+
+    from quat_audit.blender import gpu_skin, pose, skin
+    from quat_audit.blender.skin_fingerprint import fingerprint
+
+    headless_gpu.start()
+    armature, _, _ = _chain(make_rig)
+    armature.animation_data_clear()
+    bone = armature.pose.bones["Bone005"]
+    work, cost = [], set()
+    for vertices in (1_000, 100_000):
+        obj, _ = _tube(vertices, armature)
+        made = gpu_skin.GpuSkin(_with_faces(skin.read_object(obj).skin))
+
+        def frame(obj: Any = obj, made: Any = made) -> None:
+            fingerprint(obj, armature, bpy.context.scene)
+            made.take(pose.pose_as_evaluated(obj, armature, bpy.context.view_layer.depsgraph))
+            cost.add(made.uploaded_bytes)
+
+        def posed(frame: Any = frame) -> float:
+            bone.rotation_quaternion[1] += 0.01
+            bpy.context.view_layer.update()
+            return timed(frame)()
+
+        posed()
+        work.append(posed)
+    small, large = in_turn(20 * repeat, *work)
+    (uploaded,) = cost  # the same for both, and for every pose
+    return Row(
+        f"the preview's frame outside the draw call, 100,000 vertices, 60 bones: {uploaded:,} bytes computed, uploaded",
+        "the same of 1,000 vertices",
+        1.5,
+        large / small,
+        large,
+        small,
+        profiled(work[1], profile),
+    )
+
+
+def _with_faces(skin: Any) -> Any:
+    import numpy as np
+
+    return replace(skin, triangles=np.arange(len(skin) // 3 * 3).reshape(-1, 3))

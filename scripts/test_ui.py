@@ -27,7 +27,7 @@ from pathlib import Path
 import build_extension
 import environment
 
-SCENES = ("clean", "broken", "long", "skin")
+SCENES = ("clean", "broken", "long", "skin", "tube")
 LANGUAGES = ("en_US", "zh_HANS")
 _TIME_LIMIT = 900  # seconds for one language; a run takes one to two minutes
 

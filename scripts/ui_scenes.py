@@ -7,6 +7,7 @@ clean.blend    the example walk, nothing wrong
 broken.blend   the walk with several faults at once, among them sign flips (`FLIPPED`)
 long.blend     an armature with more than 1,000,000 keys
 skin.blend     the walk with a body whose weights have several faults, and an elbow that collapses
+tube.blend     a tube over three bones, twisted and bent (`SKINNED`, `SKIN_WORST`: the frame of the largest twist)
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from example_walk import RIG, clean
 ACTION, BODY = "Walk", "Body"
 FLIPPED = ("Arm.R", "Thigh.L")
 _LONG_BONES, _LONG_FRAMES = 130, 2_000
+SKINNED, SKIN_RIG, SKIN_WORST = "Tube", "Tube Rig", 31
 
 Keys = dict[tuple[str, int], tuple[bytes, ...]]
 
@@ -52,6 +54,7 @@ def make(folder: Path) -> None:
     _show(folder / "broken.blend")
     _long(folder / "long.blend")
     _skin(folder / "skin.blend")
+    _tube_scene(folder / "tube.blend")
 
 
 def _skin(path: Path) -> None:
@@ -121,6 +124,70 @@ def _long(path: Path) -> None:
             curve.keyframe_points.foreach_set("interpolation", [1] * _LONG_FRAMES)
     bpy.context.scene.frame_end = _LONG_FRAMES
     bpy.ops.wm.save_as_mainfile(filepath=str(path), check_existing=False)
+
+
+def _tube_scene(path: Path) -> None:
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    scene = bpy.context.scene
+    data = bpy.data.armatures.new(SKIN_RIG)
+    rig = bpy.data.objects.new(SKIN_RIG, data)
+    scene.collection.objects.link(rig)
+    bpy.context.view_layer.objects.active = rig
+    bpy.ops.object.mode_set(mode="EDIT")
+    parent = None
+    for number in range(3):
+        bone = data.edit_bones.new(f"Bone{number}")
+        bone.head, bone.tail, bone.parent = (0, 0, 0.7 * number), (0, 0, 0.7 * number + 0.7), parent
+        parent = bone
+    bpy.ops.object.mode_set(mode="OBJECT")
+    obj = _tube(rig)
+    scene.collection.objects.link(obj)
+    action = bpy.data.actions.new("Twist and Bend")
+    rig.animation_data_create().action = action
+    curves = _new_curves(action, rig)
+    for bone, axis, degrees in (("Bone1", 2, 165.0), ("Bone2", 1, 100.0)):  # about its own Y, then X
+        rig.pose.bones[bone].rotation_mode = "QUATERNION"
+        for index in range(4):
+            curve = curves.new(f'pose.bones["{bone}"].rotation_quaternion', index=index)
+            for frame, part in ((1, 0.0), (SKIN_WORST, 1.0), (41, 0.6)):
+                half = np.radians(part * degrees) / 2
+                value = np.cos(half) if index == 0 else np.sin(half) * (index == axis)
+                curve.keyframe_points.insert(frame, value).interpolation = "LINEAR"
+    scene.frame_start, scene.frame_end = 1, 41
+    scene.frame_set(1)
+    bpy.context.view_layer.objects.active = obj
+    obj.select_set(True)
+    bpy.ops.wm.save_as_mainfile(filepath=str(path), check_existing=False)
+
+
+def _tube(rig: Any, sides: int = 32, rings: int = 85, radius: float = 0.22) -> Any:
+    """A tube along the bones; each ring is shared by the two bones whose joint is near."""
+    angle = 2 * np.pi * np.arange(sides) / sides
+    heights = np.linspace(0.0, 2.1, rings)
+    points = [(radius * np.cos(a), radius * np.sin(a), z) for z in heights for a in angle]
+    faces = [
+        (
+            sides * ring + side,
+            sides * ring + (side + 1) % sides,
+            sides * (ring + 1) + (side + 1) % sides,
+            sides * (ring + 1) + side,
+        )
+        for ring in range(rings - 1)
+        for side in range(sides)
+    ]
+    mesh = bpy.data.meshes.new(SKINNED)
+    mesh.from_pydata(points, [], faces)
+    obj = bpy.data.objects.new(SKINNED, mesh)
+    groups = [obj.vertex_groups.new(name=f"Bone{number}") for number in range(3)]
+    for ring, z in enumerate(heights):
+        mine = list(range(sides * ring, sides * (ring + 1)))
+        first = float(np.clip((z - 0.7) / 0.4 + 0.5, 0.0, 1.0))  # at the lower joint
+        second = float(np.clip((z - 1.4) / 0.4 + 0.5, 0.0, 1.0))
+        for group, weight in zip(groups, (1.0 - first, first - second, second), strict=True):
+            if weight > 0.0:
+                group.add(mine, weight, "REPLACE")
+    obj.modifiers.new("Armature", "ARMATURE").object = rig
+    return obj
 
 
 def _new_curves(action: Any, owner: Any) -> Any:

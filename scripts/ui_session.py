@@ -10,6 +10,7 @@ import json
 import os
 import sys
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,21 +19,29 @@ import bpy
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import ui_driver
+import ui_preview_steps
 import ui_skin_steps
 import ui_steps
+
+PARTS = (ui_steps, ui_skin_steps, ui_preview_steps)
 
 _TURN = 0.005  # seconds between two turns: Blender draws and answers events in between
 # A file with no screens of its own leaves the window as it is, but Blender drops timers unless told otherwise.
 _PERSISTENT = True
 
 
+def _steps(language: str) -> list[Callable[[ui_driver.Hands], ui_driver.Turns]]:
+    """All in English; of the rest what says something in every language."""
+    steps = [step for part in PARTS for step in part.STEPS]
+    pictures = [step for part in PARTS for step in part.PICTURES]
+    return [step for step in steps if language == "en_US" or step in pictures]
+
+
 def _all(hands: ui_driver.Hands) -> ui_driver.Turns:
     """Every step, each by itself: one that gets stuck does not hide the others."""
-    for step in (*ui_steps.STEPS, *ui_skin_steps.STEPS):
+    for step in _steps(hands.plan["language"]):
         name = step.__name__
-        if hands.plan["only"] not in ("", name) or not (
-            step in ui_skin_steps.STEPS or ui_steps.applies(step, hands.plan["language"])
-        ):
+        if hands.plan["only"] not in ("", name):
             continue
         hands.write({"step": name})
         try:

@@ -153,3 +153,4 @@ def skin_esc(hands: Hands) -> Turns:
 
 
 STEPS: tuple[Callable[[Hands], Turns], ...] = (skin, skin_esc)
+PICTURES = (skin,)

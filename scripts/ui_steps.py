@@ -421,8 +421,4 @@ STEPS: tuple[Callable[[Hands], Turns], ...] = (
     disable_enable,
 )
 # What says something in every language; the rest is the same in all of them.
-_PICTURES = (clean_rig, broken_rig, graph_editor)
-
-
-def applies(step: Callable[[Hands], Turns], language: str) -> bool:
-    return language == "en_US" or step in _PICTURES
+PICTURES = (clean_rig, broken_rig, graph_editor)

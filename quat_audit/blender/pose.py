@@ -147,8 +147,25 @@ def _motion(pair: tuple[Any, Any], at: Sequence[float], matrices: Floats, worlds
     return Motion(np.array(at, dtype=np.float64), channel, to_armature, world, _action_name(rig))
 
 
-def _take(pairs: Sequence[tuple[Any, Any]], number: int, deform: list[Floats], worlds: Floats) -> None:
-    depsgraph = bpy.context.evaluated_depsgraph_get()
+def pose_as_evaluated(obj: Any, rig: Any, depsgraph: Any) -> Motion:
+    """What poses a mesh object as a depsgraph holds it now. It evaluates nothing, and so may be asked while drawing.
+
+    Raises:
+        SkinError: an object is scaled to nothing.
+    """
+    deform = [np.empty((1, len(rig.pose.bones), 16), dtype=np.float32)]
+    worlds = np.empty((1, 2, 1, 4, 4))
+    _take([(obj, rig)], 0, deform, worlds, depsgraph)
+    motion = _motion((obj, rig), [depsgraph.scene.frame_current_final], deform[0], worlds[0])
+    if isinstance(motion, str):
+        raise SkinError(motion)
+    return motion
+
+
+def _take(
+    pairs: Sequence[tuple[Any, Any]], number: int, deform: list[Floats], worlds: Floats, depsgraph: Any = None
+) -> None:
+    depsgraph = depsgraph or bpy.context.evaluated_depsgraph_get()
     for pair, (obj, rig) in enumerate(pairs):
         posed = rig.evaluated_get(depsgraph)
         posed.pose.bones.foreach_get("matrix_channel", deform[pair][number].reshape(-1))

@@ -11,5 +11,5 @@ Conventions, besides those of `rotation`:
   matrices is a dense product and everything between it and the result stays in the processor's cache.
 
 Modules: `skin` (the data), `blocks`, `linear`, `dual_quaternion`, `weights`, `joints`, `displacement`,
-`measure`.
+`measure`, `heat` (figures and colours of heat maps), `shader_tables` (all of it as a vertex shader reads it).
 """

@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from ..clip import Floats
 from . import dual_quaternion, linear
-from .displacement import distance_mm, to_mm
+from .displacement import HELD, distance_mm, to_mm
 from .joints import joints, pose
+from .measure import Worst
 from .skin import Motion, Skin
 from .weights import ENGINE_INFLUENCES, counts, cut
 
@@ -73,6 +74,25 @@ def heat(skin: Skin, motion: Motion, kind: Kind, *, most: int = ENGINE_INFLUENCE
     raise ValueError(f"kind must be one of {', '.join(k.name for k in KINDS)}, got {kind!r}")
 
 
+def worst(skin: Skin, motion: Motion, kind: Kind, *, most: int = ENGINE_INFLUENCES) -> Worst:
+    """The largest figure of a heat map over all frames, with its frame, vertex, and the joint that blends this most.
+
+    Raises:
+        ValueError: no frames.
+    """
+    if not len(motion):
+        raise ValueError("motion has no frames to measure")
+    step, found = max(1, HELD // max(1, len(skin))), []
+    for start in range(0, len(motion), step):
+        figures = heat(skin, motion.part(slice(start, start + step)), kind, most=most)
+        frame, at = divmod(int(np.argmax(figures)), len(skin))
+        found.append((float(figures[frame, at]), start + frame, at))
+    value, row, vertex = max(found, key=lambda one: one[0])
+    joint = int(joints(skin).of_vertex[vertex])
+    bone = skin.bones.names[joints(skin).below[joint]] if joint < len(joints(skin)) else ""
+    return Worst(value, float(motion.frames[row]), bone, vertex)
+
+
 def gap_mm(skin: Skin, motion: Motion) -> Floats:
     """(F, V) distance of each vertex's two positions, linear and dual quaternion."""
     return _apart_mm(linear.deform(skin, motion), dual_quaternion.deform(skin, motion), skin, motion)
@@ -108,13 +128,28 @@ def loss_percent(skin: Skin, motion: Motion) -> Floats:
         points = positions[:, mine] @ to_armature[:, :3, :3].swapaxes(1, 2) + to_armature[:, None, :3, 3]
         away = points.transpose(2, 0, 1) - pivot
         squares.append(np.sum(away * away, axis=0) - np.sum(away * axis, axis=0) ** 2)
-    in_armature = skin.vertices @ motion.to_armature[0, :3, :3].T
-    least = (LEAST_RADIUS * float(np.linalg.norm(np.ptp(in_armature, axis=0)))) ** 2
+    least = least_square(skin, motion)
     with np.errstate(invalid="ignore", divide="ignore"):
         part = 100.0 * (1.0 - squares[0] / squares[1])
     measured = (squares[1] > least) & np.any(axis != 0, axis=0)
     lost[:, mine] = np.clip(np.nan_to_num(np.where(measured, part, 0.0)), 0.0, 100.0)
     return lost
+
+
+def least_square(skin: Skin, motion: Motion) -> float:
+    """The square of LEAST_RADIUS of the rest shape's box, as it lies in armature space on the first frame."""
+    box = skin.cache.get("box")
+    if box is None:
+        with np.errstate(invalid="ignore"):
+            box = (
+                np.stack([np.fmin.reduce(skin.vertices), np.fmax.reduce(skin.vertices)])
+                if len(skin)
+                else np.zeros((2, 3))
+            )
+        skin.cache["box"] = box
+    # The box of a turned box: its sides in absolute values.
+    sides = np.abs(motion.to_armature[0, :3, :3]) @ (box[1] - box[0])
+    return float(np.sum((LEAST_RADIUS * sides) ** 2))
 
 
 def _apart_mm(one: Floats, other: Floats, skin: Skin, motion: Motion) -> Floats:

@@ -10,6 +10,8 @@ wording.py icons.py   how a finding is put into words and icons
 properties.py preferences.py                      what the panel and the extension remember
 panel.py skin_panel.py lists.py menus.py          what is drawn
 audit_, skin_, fix_, navigate_, ignore_, report_, key_operators.py    what is clicked
+preview.py preview_source.py preview_drawing.py   the skinning preview: what it holds, shows, and draws
+preview_properties.py preview_operators.py preview_panel.py    its choices, buttons and panel
 hooks.py translations.py                          automatic audits, languages
 """
 
@@ -35,6 +37,10 @@ from . import (
     navigate_operators,
     panel,
     preferences,
+    preview,
+    preview_operators,
+    preview_panel,
+    preview_properties,
     properties,
     report_operators,
     skin_operators,
@@ -59,6 +65,10 @@ MODULES: Sequence[ModuleType] = (
     panel,
     skin_panel,
     following,
+    preview_properties,
+    preview_operators,
+    preview_panel,
+    preview,
     translations,
 )
 

@@ -100,3 +100,18 @@ def test_colours_run_along_the_ramp() -> None:
 )
 def test_a_scale_ends_at_a_round_figure(value: float, top: float) -> None:
     assert heat.round_top(value) == pytest.approx(top)
+
+
+def test_the_worst_is_the_largest_figure_of_any_frame(monkeypatch: pytest.MonkeyPatch) -> None:
+    skin = scalar.make_tube()
+    motion = scalar.bend(skin, Z, [0.0, 60.0, 150.0, 20.0, 90.0])
+    for held in (heat.HELD, len(skin) * 2):  # all frames at a time, and two
+        monkeypatch.setattr(heat, "HELD", held)
+        for kind in heat.KINDS:
+            figures = heat.heat(skin, motion, kind, most=1)
+            worst = heat.worst(skin, motion, kind, most=1)
+            frame, vertex = np.unravel_index(int(figures.argmax()), figures.shape)
+            assert (worst.value, worst.frame, worst.vertex) == (figures.max(), motion.frames[frame], vertex)
+            assert worst.bone == skin.bones.names[1] and worst.frame == motion.frames[2]
+    with pytest.raises(ValueError, match="no frames"):
+        heat.worst(skin, motion.part(slice(0, 0)), heat.GAP)

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The skinning preview on and off, and the frame on which it is worst."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import bpy
+
+from ..blender import posed_skin, show
+from ..errors import SkinError
+from ..finding import Text
+from ..skinning import heat
+from . import auditing, preview, preview_properties, preview_source
+from .preview_drawing import KIND_LABELS, ticked
+from .wording import frame_number, say, say_report
+
+
+def why_not(context: Any) -> Text | None:
+    """Why there is no mesh to preview."""
+    if auditing.RUNNING:
+        return Text("An audit is running; Esc stops it")
+    if context.active_object is None:
+        return Text("No object is active: select a skinned mesh or its armature")
+    return None
+
+
+class QUATAUDIT_OT_preview(bpy.types.Operator):
+    """Draw how the active mesh deforms by other methods, over the 3D Viewport; nothing in the file is changed"""
+
+    bl_idname = "quat_audit.preview"
+    bl_label = "Preview Skinning"
+    bl_options = {"REGISTER"}
+
+    @classmethod
+    def poll(cls, context: Any) -> bool:
+        why = None if preview.current() else why_not(context)
+        if why is not None:
+            cls.poll_message_set(say(why))
+        return why is None
+
+    def execute(self, context: Any) -> set[str]:
+        if preview.current():
+            preview.switch_off()
+            return {"FINISHED"}
+        try:
+            preview.switch_on(context)
+        except SkinError as error:
+            self.report({"ERROR"}, say_report(error.why))
+            return {"CANCELLED"}
+        return {"FINISHED"}
+
+
+class QUATAUDIT_OT_preview_worst(bpy.types.Operator):
+    """Look through the frames of the scene for the one on which the mesh is worst, and go there"""
+
+    bl_idname = "quat_audit.preview_worst"
+    bl_label = "Go to Worst Frame"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context: Any) -> bool:
+        why = why_not(context) if preview.current() is None else None
+        if why is not None:
+            cls.poll_message_set(say(why))
+        return why is None
+
+    def execute(self, context: Any) -> set[str]:
+        kind = preview_properties.kind(preview_properties.choices(context)) or heat.GAP
+        if bpy.app.background:
+            return self._go(context, kind)
+        context.window.cursor_set("WAIT")
+        try:
+            return self._go(context, kind)
+        finally:
+            context.window.cursor_set("DEFAULT")
+
+    def _go(self, context: Any, kind: heat.Kind) -> set[str]:
+        try:
+            found = posed_skin.read_posed_object(_meant(context))
+        except SkinError as error:
+            self.report({"ERROR"}, say_report(error.why))
+            return {"CANCELLED"}
+        most = preview_properties.choices(context).most
+        worst = heat.worst(found.record.skin, found.motion, kind, most=most)
+        preview.know_clip(kind, worst.value)
+        if not worst.value:
+            self.report({"INFO"}, say_report(Text("{what}: nothing on any frame", {"what": Text(KIND_LABELS[kind])})))
+            return {"FINISHED"}
+        show.show_frame(context, worst.frame)
+        values = {
+            "what": Text(KIND_LABELS[kind]),
+            "figure": f"{ticked(worst.value)} {kind.unit}",
+            "frame": frame_number(worst.frame),
+            "vertex": worst.vertex,
+        }
+        self.report({"INFO"}, say_report(Text("{what}: {figure} on frame {frame}, at vertex {vertex}", values)))
+        return {"FINISHED"}
+
+
+def _meant(context: Any) -> Any:
+    """The mesh that is previewed, or the one that would be. Raises SkinError."""
+    held = preview.current()
+    if held is None:
+        return preview_source.chosen(context)
+    found = preview_source.find(held.source)
+    if found is None:
+        raise SkinError(preview.gone(held))
+    return found[0]
+
+
+CLASSES = (QUATAUDIT_OT_preview, QUATAUDIT_OT_preview_worst)
