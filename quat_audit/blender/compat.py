@@ -120,8 +120,8 @@ def embedded_ids(datablock: Any) -> Iterator[tuple[str, Any]]:
         yield f"{datablock.name} (nodes)", tree
 
 
-def enable_importer(module: str) -> None:
-    """Enable one of Blender's own import add-ons for this session; no error when it is missing."""
+def enable_addon(module: str) -> None:
+    """Enable one of Blender's own add-ons (an importer, Cycles) for this session; no error when it is missing."""
     import addon_utils  # ships with Blender, importable once bpy is
 
     if not addon_utils.check(module)[1]:
