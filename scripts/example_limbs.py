@@ -15,6 +15,7 @@ import bpy
 import numpy as np
 
 SIDES = 40
+SLANT = 3
 # Share of the lower bone from ring to ring across the joint.
 SHARES = (0.01, 0.03, 0.07, 0.14, 0.24, 0.5, 0.76, 0.86, 0.93, 0.97, 0.99)
 
@@ -105,9 +106,12 @@ def _mesh(limb: Limb, rig: bpy.types.Object) -> None:
     points = [(r * np.cos(a), r * np.sin(a), z) for z, r in zip(height, radius, strict=True) for a in angle]
     faces: list[list[int]] = []
     for ring in range(limb.rings - 1):
+        # A twist goes through the two bands beside the joint: woven against it, they do not cut into the tube.
+        slant = SLANT if limb.axis == 1 and abs(ring + 0.5 - limb.rings // 2) < 1 else 0
         for side in range(SIDES):
-            a, b = ring * SIDES + side, ring * SIDES + (side + 1) % SIDES
-            faces.append([a, b, b + SIDES, a + SIDES])
+            over = (side + 1) % SIDES
+            low, high = ring * SIDES, (ring + 1) * SIDES
+            faces.append([low + side, low + over, high + (over - slant) % SIDES, high + (side - slant) % SIDES])
     faces.append(list(range(SIDES))[::-1])
     faces.append([(limb.rings - 1) * SIDES + side for side in range(SIDES)])
     data = bpy.data.meshes.new(limb.name)

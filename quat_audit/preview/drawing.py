@@ -22,16 +22,7 @@ RULE: Colour = (0.80, 0.80, 0.80)
 STRONG: Colour = (0.75, 0.13, 0.10)
 
 # Depths. A mesh reaches as far to either side of its own as its panel is wide, or not much farther.
-CLOSE_UP_FLOOR, CLOSE_UP, MAT, FLOOR, MESH, LINES, LABELS, EYE = (
-    -9000.0,
-    -6000.0,
-    -3000.0,
-    -2990.0,
-    0.0,
-    3000.0,
-    3500.0,
-    4000.0,
-)
+FLOOR, MESH, LINES, LABELS, EYE = -3000.0, 0.0, 3000.0, 3500.0, 4000.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,18 +106,44 @@ class Drawing:
         """A `Label`."""
         self.labels.append(Label(text, x, y, size, width, **more))  # type: ignore[arg-type]
 
-    def mat(self, windows: Sequence[tuple[float, float, float, float]]) -> None:
-        """Paper over all that is deeper than MAT, but for some windows (x0, y0, x1, y1)."""
-        xs = sorted({0.0, float(self.width), *(x for w in windows for x in (w[0], w[2]))})
-        ys = sorted({0.0, float(self.height), *(y for w in windows for y in (w[1], w[3]))})
-        for x0, x1 in zip(xs[:-1], xs[1:], strict=True):
-            for y0, y1 in zip(ys[:-1], ys[1:], strict=True):
-                if not any(w[0] <= x0 and x1 <= w[2] and w[1] <= y0 and y1 <= w[3] for w in windows):
-                    self.box(x0, y0, x1, y1, PAPER, MAT)
-
     def _flat(self, points: Floats, triangles: npt.NDArray[np.generic], colour: Colour, z: float) -> None:
         at = np.concatenate([points, np.full((len(points), 1), z)], axis=1)
         self.patches.append(Patch(at, triangles.astype(np.int64), np.tile(np.array(colour), (len(at), 1))))
+
+
+def cropped(patch: Patch, x0: float, y0: float, x1: float, y1: float) -> Patch:
+    """What of a patch lies in a rectangle: triangles that reach across its edge are cut there."""
+    for axis, edge, sign in ((0, x0, 1.0), (0, x1, -1.0), (1, y0, 1.0), (1, y1, -1.0)):
+        patch = _cut(patch, sign * (patch.points[:, axis] - edge))
+    used, corners = np.unique(patch.triangles, return_inverse=True)
+    return Patch(patch.points[used], corners.reshape(-1, 3), patch.colours[used], patch.shade)
+
+
+def _cut(patch: Patch, inside: Floats) -> Patch:
+    """What of a patch has (N,) `inside` above 0."""
+    keeps = (inside > 0)[patch.triangles]
+    number = keeps.sum(axis=1)
+    whole = [patch.triangles[number == 3]]
+    points, colours = [patch.points], [patch.colours]
+    count = len(patch.points)
+    for kept in (1, 2):
+        mine, corner = patch.triangles[number == kept], keeps[number == kept]
+        if not len(mine):
+            continue
+        # The corner that is alone on its side comes first.
+        alone = (corner if kept == 1 else ~corner).argmax(axis=1)
+        a, b, c = (mine[np.arange(len(mine)), (alone + turn) % 3] for turn in range(3))
+        new = []
+        for other in (b, c):
+            part = (inside[a] / (inside[a] - inside[other]))[:, None]
+            points.append(patch.points[a] + part * (patch.points[other] - patch.points[a]))
+            colours.append(patch.colours[a] + part * (patch.colours[other] - patch.colours[a]))
+            new.append(count + np.arange(len(mine)))
+            count += len(mine)
+        ab, ac = new
+        cuts = [(a, ab, ac)] if kept == 1 else [(ab, b, c), (ab, c, ac)]
+        whole += [np.stack(corners, axis=1) for corners in cuts]
+    return Patch(np.concatenate(points), np.concatenate(whole), np.concatenate(colours), patch.shade)
 
 
 def ticks(top: float, most: int = 5) -> list[float]:

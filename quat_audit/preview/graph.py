@@ -10,6 +10,7 @@ import numpy as np
 from ..clip import Floats
 from .drawing import INK, PANEL, PAPER, QUIET, RULE, STRONG, Colour, Drawing, ticks
 from .figures import Measured, millimetres
+from .rows import least_mm
 
 WIDTH = 1200
 LEFT, RIGHT, PLOT, GAP_BETWEEN, TOP, BOTTOM = 96, 300, 250, 64, 78, 62
@@ -38,7 +39,7 @@ def graph(found: Measured, file: str) -> Drawing:
         y - PLOT,
         scan.frames,
         [(gap, LARGEST, "largest gap"), (scan.gap_mean, MEAN, "mean gap")],
-        top=float(gap.max()),
+        top=max(float(gap.max()), least_mm(found)),
         unit="mm",
         marks=[(worst, f"{millimetres(float(gap[worst]))} at frame {scan.frames[worst]:g}")],
     )

@@ -17,8 +17,8 @@ MOST_ROWS = 4
 LEAST_OF_MESH = 1e-4
 # A frame that shows something else nearly as badly as its own worst frame does stands for both.
 NEARLY = 0.98
-# A row is filled with another peak of the gap when that is at least this part of the largest.
-PEAK = 0.25
+# Rows that are left are for the worst frames of other joints, where these lose at least this part of the largest gap.
+OTHER, MOST_WITH_OTHERS = 0.25, 3
 # Below this part of DQS's radius a joint is thin.
 THIN = 0.98
 
@@ -45,58 +45,56 @@ class Row:
 
 
 def choose(found: Measured) -> list[Row]:
-    """One to MOST_ROWS rows: the worst frames of the gap, of the loss of a joint, of the influence cut, other peaks."""
+    """One to MOST_ROWS rows: the worst frames of the gap, of a joint's loss, of the influence cut, of other joints."""
     scan = found.scan
-    gap = scan.gap.max(axis=1)
-    wanted = [(int(gap.argmax()), GAP, f"Largest gap: {millimetres(float(gap.max()))}")]
+    gap, least = scan.gap.max(axis=1), least_mm(found)
+    if gap.max() < least and scan.cut.max() < least:
+        frame = int(gap.argmax())
+        return [Row(frame, GAP, ("LBS and DQS give the same shape",), -1, -1, np.zeros(len(found.skin)))]
+    first = int(gap.argmax())
+    wanted = {(first, GAP): [f"Largest gap: {millimetres(float(gap.max()))}"]}
     thinnest = found.thinnest
     if thinnest is not None and scan.radius[thinnest] < THIN:
-        wanted.append((thinnest[0], LOSS, f"Thinnest joint: {_percent(scan.radius[thinnest])} of its radius"))
-    least = LEAST_OF_MESH * scan.size_mm
+        frame, joint = thinnest
+        lost = 1.0 - np.nanmin(scan.radius, axis=1)
+        place = (first, GAP) if lost[first] >= NEARLY * lost[frame] else (frame, LOSS)
+        text = f"Thinnest: {scan.bones[joint]}, {100.0 * scan.radius[thinnest]:.1f} % of DQS"
+        wanted.setdefault(place, []).append(text)
     if scan.cut.max() > least:
         text = f"Cut to {scan.most} influences: {millimetres(float(scan.cut.max()))}"
-        wanted.append((int(scan.cut.argmax()), CUT, text))
-    merged: dict[tuple[int, Kind], list[str]] = {}
-    for frame, kind, title in wanted:
-        place = _standing_in(found, frame, kind, [at for at, _ in merged])
-        shown = next((at for at in merged if at[0] == place and kind is not CUT), (place, kind))
-        merged.setdefault(shown, []).append(title)
-    for peak in _peaks(gap, least):
-        if len(merged) >= MOST_ROWS:
+        wanted[int(scan.cut.argmax()), CUT] = [text]
+    rows = [_row(found, frame, kind, tuple(titles)) for (frame, kind), titles in wanted.items()]
+    for joint, frame in _joints(found, least):
+        if len(rows) >= MOST_WITH_OTHERS:
             break
-        if all(abs(peak - at) > 1 for at, _ in merged):
-            merged[peak, GAP] = [f"Another peak: {millimetres(float(gap[peak]))}"]
-    return [_row(found, frame, kind, tuple(titles)) for (frame, kind), titles in merged.items()]
+        if all(row.joint != joint and row.frame != frame for row in rows):
+            text = f"Also {scan.bones[joint]}: {millimetres(float(scan.gap[frame, joint]))}"
+            rows.append(_row(found, frame, GAP, (text,), joint))
+    return rows
 
 
-def _standing_in(found: Measured, frame: int, kind: Kind, chosen: list[int]) -> int:
-    """The frame, or a chosen one that shows the same nearly as badly."""
-    scan = found.scan
-    if kind == LOSS:
-        lost = 1.0 - np.nanmin(scan.radius, axis=1)
-        return next((at for at in chosen if lost[at] >= NEARLY * lost[frame]), frame)
-    return frame
+def least_mm(found: Measured) -> float:
+    """What is no more than this is nothing to look at."""
+    return max(LEAST_OF_MESH * found.scan.size_mm, 1e-9)
 
 
-def _peaks(gap: Floats, least: float) -> list[int]:
-    """Frames on which the gap is larger than before and no smaller than after, the largest first."""
-    padded = np.concatenate([[-1.0], gap, [-1.0]])
-    high = (padded[1:-1] > padded[:-2]) & (padded[1:-1] >= padded[2:]) & (gap >= max(least, PEAK * gap.max()))
-    at = np.flatnonzero(high)
-    return [int(frame) for frame in at[np.argsort(-gap[at], kind="stable")]]
+def _joints(found: Measured, least: float) -> list[tuple[int, int]]:
+    """(joint, its worst frame), the largest gap first."""
+    gap = found.scan.gap[:, :-1]
+    worst = gap.max(axis=0)
+    many = np.argsort(-worst, kind="stable")
+    return [(int(j), int(gap[:, j].argmax())) for j in many if worst[j] >= max(least, OTHER * found.scan.gap.max())]
 
 
-def _row(found: Measured, frame: int, kind: Kind, titles: tuple[str, ...]) -> Row:
+def _row(found: Measured, frame: int, kind: Kind, titles: tuple[str, ...], joint: int = -1) -> Row:
+    """A row; without a joint it is about the one where its figure is largest."""
     scan = found.scan
     values = heat.heat(found.skin, found.motion.part(slice(frame, frame + 1)), kind, most=scan.most)[0]
-    vertex = int(values.argmax()) if values.max(initial=0.0) > 0 else -1
-    joint = int(scan.joints.of_vertex[vertex]) if vertex >= 0 else -1
-    if kind == LOSS and found.thinnest is not None and frame == found.thinnest[0]:
+    if kind == LOSS and found.thinnest is not None:
         joint = found.thinnest[1]
-        mine = np.where(scan.joints.of_vertex == joint, values, 0.0)
-        vertex = int(mine.argmax()) if mine.max() > 0 else vertex
-    return Row(frame, kind, titles, joint if joint < len(scan.joints) else -1, vertex, values)
-
-
-def _percent(part: float) -> str:
-    return f"{100.0 * part:.1f} %"
+    mine = np.where(scan.joints.of_vertex == joint, values, 0.0) if joint >= 0 else values
+    if not mine.max(initial=0.0) > 0:
+        return Row(frame, kind, titles, joint, -1, values)
+    vertex = int(mine.argmax())
+    at = int(scan.joints.of_vertex[vertex])
+    return Row(frame, kind, titles, at if at < len(scan.joints) else -1, vertex, values)

@@ -16,8 +16,6 @@ from ..skinning import dual_quaternion, linear
 from ..skinning.heat import RAMP, Kind, colours
 from . import view
 from .drawing import (
-    CLOSE_UP,
-    CLOSE_UP_FLOOR,
     FLOOR,
     INK,
     MESH,
@@ -27,19 +25,25 @@ from .drawing import (
     STRONG,
     Drawing,
     Patch,
+    cropped,
 )
 from .figures import Measured, millimetres
-from .rows import Row, choose
+from .rows import Row, choose, least_mm
 
 MARGIN, SIDE, PANEL_SIZE, SPACE, BAR = 24, 260, 350, 12, 104
 HEAD, CAPTION, FOOT = 132, 34, 20
 COLUMNS = 3
 WIDTH = 2 * MARGIN + SIDE + COLUMNS * PANEL_SIZE + (COLUMNS - 1) * SPACE + BAR
 ROW = PANEL_SIZE + CAPTION + SPACE
-# A joint that fills less of the mesh than this gets a close-up; the close-up shows so many times its extent.
-SMALL, AROUND = 0.4, 1.7
+# A close-up is shown where it is so many times as large. It shows so many times the extent of what it is about, and at
+# least this part of the mesh.
+CLOSER, AROUND, LEAST_AROUND = 1.8, 1.9, 0.18
+# How far before and behind its middle a close-up shows the mesh, in halves of its side.
+DEEP = 2.5
 # What of a row's figure counts as its joint's.
 PART = 0.25
+# The part of a panel that the whole mesh keeps beside a close-up.
+WHOLE = 0.42
 CLAY = (0.82, 0.78, 0.72)
 # How dark the side away from the light is; the heat map's colours are to be read.
 SHADE, HOT_SHADE = 0.72, 0.3
@@ -63,13 +67,12 @@ def sheet(found: Measured, file: str) -> Drawing:
     rows = choose(found)
     shown = _shown(found, rows)
     drawing = Drawing(WIDTH, HEAD + len(rows) * ROW + FOOT)
-    drawing.box(0, 0, drawing.width, drawing.height, PAPER, CLOSE_UP_FLOOR - 1)
+    drawing.box(0, 0, drawing.width, drawing.height, PAPER, FLOOR - 1)
     _head(drawing, found, file)
     whole, close = _windows(shown, found)
     scale = _scale(shown, whole)
-    windows: list[Box] = []
     triangles = _facing_out(found)
-    tops = {row.kind: max(float(r.values.max(initial=0)) for r in rows if r.kind == row.kind) for row in rows}
+    tops = {kind: _top(found, [row for row in rows if row.kind == kind]) for kind in {row.kind for row in rows}}
     for number, item in enumerate(shown):
         y = drawing.height - HEAD - (number + 1) * ROW + SPACE + CAPTION
         _text(drawing, found, item.row, y)
@@ -84,15 +87,19 @@ def sheet(found: Measured, file: str) -> Drawing:
             drawing.patches += _solid(points, triangles, tint, shade, scale, here, MESH)
             if close is not None:
                 window = (x + close[0], y + close[1], x + close[2], y + close[3])
-                windows.append(window)
-                drawing.box(*window, PANEL, CLOSE_UP_FLOOR)
+                drawing.box(*window, PANEL)
                 drawing.patches += _close_up(points, triangles, tint, shade, target, window)
                 drawing.frame(*window)
                 _mark(drawing, target, scale, here, window)
             _caption(drawing, found, item.row, column, x, y)
         _bar(drawing, item.row.kind, tops[item.row.kind], panel_x(COLUMNS), y)
-    drawing.mat(windows)
     return drawing
+
+
+def _top(found: Measured, rows: list[Row]) -> float:
+    """Where the colours of a heat map end: its largest value in all rows, so that the worst place has the last one."""
+    least = least_mm(found) if rows[0].kind.unit == "mm" else 1.0
+    return max(least, *(float(row.values.max(initial=0.0)) for row in rows))
 
 
 def panel_x(column: int) -> float:
@@ -126,14 +133,14 @@ def _extent(item: Shown) -> Floats:
 def _windows(shown: list[Shown], found: Measured) -> tuple[Box, Box | None]:
     """Where in a panel the whole mesh and the close-up are; no close-up where the joint is large in the mesh."""
     full = (0.0, 0.0, float(PANEL_SIZE), float(PANEL_SIZE))
-    sizes = np.array([_extent(item) for item in shown]).max(axis=0)
-    largest = max(_target(item, found)[1] for item in shown)
-    if not sizes.max() > 0 or 2.0 * largest > SMALL * AROUND * sizes.max():
+    half = float(round(WHOLE * PANEL_SIZE))
+    wide, high = np.array([_extent(item) for item in shown]).max(axis=0)
+    sides = [2.0 * _target(item, found)[1] for item in shown if item.row.vertex >= 0]
+    if not sides or (PANEL_SIZE - half) / min(sides) < CLOSER * _scale(shown, full):
         return full, None
-    half = round(0.42 * PANEL_SIZE)
-    if sizes[1] >= sizes[0]:
-        return (0.0, 0.0, float(half), full[3]), (float(half), 0.0, *full[2:])
-    return (0.0, float(PANEL_SIZE - half), *full[2:]), (0.0, 0.0, full[2], float(PANEL_SIZE - half))
+    if high >= wide:
+        return (0.0, 0.0, half, full[3]), (half, 0.0, *full[2:])
+    return (0.0, full[3] - half, *full[2:]), (0.0, 0.0, full[2], full[3] - half)
 
 
 def _target(item: Shown, found: Measured) -> tuple[Floats, float]:
@@ -148,7 +155,7 @@ def _target(item: Shown, found: Measured) -> tuple[Floats, float]:
     both = np.concatenate([item.lbs[mine], item.dqs[mine]])
     # The limb's thickness beside the joint belongs to it, also where one method leaves a point of it.
     half = float(np.ptp(both, axis=0).max()) / 2 * AROUND
-    least = 0.04 * float(_extent(item).max())
+    least = LEAST_AROUND / 2 * float(_extent(item).max())
     return (both.max(axis=0) + both.min(axis=0)) / 2, max(half, least)
 
 
@@ -180,16 +187,14 @@ def _solid(
 def _close_up(
     points: Floats, triangles: Ints, tint: Floats, shade: float, target: tuple[Floats, float], box: Box
 ) -> list[Patch]:
-    """The triangles around a target, which the mat cuts off at the window."""
+    """The mesh around a target, cut off at the window."""
     middle, half = target
     size = np.array([box[2] - box[0], box[3] - box[1]])
     scale = float(size.min()) / (2.0 * half)
     away = points - middle
-    reach = np.array([*(size / scale / 2), 2.0 * half])
-    inside = np.all(np.abs(away) <= reach, axis=1)
-    near = triangles[inside[triangles].any(axis=1)]
-    used, corners = np.unique(near, return_inverse=True)
-    return _solid(away[used], corners.reshape(-1, 3), tint[used], shade, scale, box, CLOSE_UP)
+    # What is far in front of the joint, or behind it, is left out.
+    near = triangles[(np.abs(away[:, 2]) <= DEEP * half)[triangles].all(axis=1)]
+    return [cropped(patch, *box) for patch in _solid(away, near, tint, shade, scale, box, MESH)]
 
 
 def _mark(drawing: Drawing, target: tuple[Floats, float], scale: float, box: Box, window: Box) -> None:
