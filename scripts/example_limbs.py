@@ -7,12 +7,13 @@ rings beside it belong to one of them by more than three quarters.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import bpy
 import numpy as np
+from example_walk import Floats
 
 SIDES = 40
 SLANT = 3
@@ -78,12 +79,12 @@ def save(limb: Limb, path: Path) -> None:
     bpy.ops.wm.save_as_mainfile(filepath=str(path), check_existing=False, relative_remap=False)
 
 
-def _along(limb: Limb, points: np.ndarray) -> np.ndarray:
+def _along(limb: Limb, points: Floats) -> Floats:
     """Points about Z, about X if the limb lies."""
     return points[:, [2, 0, 1]] if limb.lying else points
 
 
-def _rig(limb: Limb) -> bpy.types.Object:
+def _rig(limb: Limb) -> Any:
     rig = bpy.data.objects.new("Rig", bpy.data.armatures.new("Rig"))
     bpy.context.scene.collection.objects.link(rig)
     bpy.context.view_layer.objects.active = rig
@@ -99,7 +100,7 @@ def _rig(limb: Limb) -> bpy.types.Object:
     return rig
 
 
-def _mesh(limb: Limb, rig: bpy.types.Object) -> None:
+def _mesh(limb: Limb, rig: Any) -> None:
     height = np.linspace(0.0, limb.length, limb.rings)
     radius = np.linspace(*limb.radius, limb.rings)
     angle = 2.0 * np.pi * np.arange(SIDES) / SIDES
@@ -132,7 +133,7 @@ def _mesh(limb: Limb, rig: bpy.types.Object) -> None:
     body.modifiers.new("Armature", "ARMATURE").object = rig
 
 
-def _animate(limb: Limb, rig: bpy.types.Object) -> None:
+def _animate(limb: Limb, rig: Any) -> None:
     bone = rig.pose.bones[limb.bones[1]]
     bone.rotation_mode = "QUATERNION"
     for frame, degrees in limb.keys.items():
@@ -146,8 +147,3 @@ def _animate(limb: Limb, rig: bpy.types.Object) -> None:
     scene = bpy.context.scene
     scene.frame_start, scene.frame_end = min(limb.keys), max(limb.keys)
     scene.frame_set(scene.frame_start)
-
-
-SAVERS: dict[str, Callable[[Path], None]] = {
-    limb.name: (lambda path, limb=limb: save(limb, path)) for limb in LIMBS
-}

@@ -61,12 +61,15 @@ def read_object(obj: Any) -> BlenderSkin:
     Raises:
         LookupError: it is none; the message says why and what to do.
     """
+    if obj.is_missing or (obj.data is not None and obj.data.is_missing):
+        library = (obj.library or obj.data.library).filepath
+        raise LookupError(f"{obj.name} is linked from {library}, where it is no longer found: relocate the library")
     if obj.type != "MESH":
         raise LookupError(f"{obj.name} is no mesh: select one")
     modifier = _modifier(obj)
     rig = modifier.object
     if not len(obj.data.vertices):
-        raise LookupError(f"{obj.name} has no vertices")
+        raise LookupError(f"{obj.name} has no vertices: nothing to measure")
     skin = _read(obj, modifier, rig)
     skin.validate()
     return BlenderSkin(skin, obj.session_uid, rig.session_uid, modifier.name)

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..clip import Floats, Ints
+from ..escapes import visible
 
 Colour = tuple[float, float, float]
 
@@ -85,8 +86,8 @@ class Drawing:
         side = np.stack([-along[:, 1], along[:, 0]], axis=1) / np.where(length > 0, length, 1.0) * width / 2
         a, b = at[:-1], at[1:]
         corners = np.stack([a - side, b - side, b + side, a + side], axis=1).reshape(-1, 2)
-        first = 4 * np.arange(len(a))[:, None]
-        self._flat(corners, np.concatenate([first + [0, 1, 2], first + [0, 2, 3]]), colour, z)
+        both = np.array([(0, 1, 2), (0, 2, 3)])
+        self._flat(corners, (4 * np.arange(len(a))[:, None, None] + both).reshape(-1, 3), colour, z)
         self.dots(points, colour, width, z)
 
     def dots(self, points: Sequence[tuple[float, float]], colour: Colour, width: float, z: float = LINES) -> None:
@@ -104,7 +105,7 @@ class Drawing:
 
     def label(self, text: str, x: float, y: float, size: float, width: float, **more: object) -> None:
         """A `Label`."""
-        self.labels.append(Label(text, x, y, size, width, **more))  # type: ignore[arg-type]
+        self.labels.append(Label(visible(text), x, y, size, width, **more))  # type: ignore[arg-type]
 
     def _flat(self, points: Floats, triangles: npt.NDArray[np.generic], colour: Colour, z: float) -> None:
         at = np.concatenate([points, np.full((len(points), 1), z)], axis=1)

@@ -8,6 +8,7 @@ panel has the whole mesh and a close-up of the joint.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -112,13 +113,11 @@ def _shown(found: Measured, rows: list[Row]) -> list[Shown]:
     for row in rows:
         part = found.motion.part(slice(row.frame, row.frame + 1))
         world = part.to_world[0, :3, :3]
-        pairs.append(
-            [np.nan_to_num(way.deform(found.skin, part)[0] @ world.T) for way in (linear, dual_quaternion)]
-        )
+        pairs.append([np.nan_to_num(way.deform(found.skin, part)[0] @ world.T) for way in (linear, dual_quaternion)])
     eye = view.best(*pairs[0])
     shown = []
-    for row, (lbs, dqs) in zip(rows, pairs, strict=True):
-        lbs, dqs = lbs @ eye.T, dqs @ eye.T
+    for row, pair in zip(rows, pairs, strict=True):
+        lbs, dqs = (points @ eye.T for points in pair)
         both = np.concatenate([lbs, dqs])
         middle = (both.max(axis=0) + both.min(axis=0)) / 2
         shown.append(Shown(row, lbs - middle, dqs - middle))
@@ -214,7 +213,11 @@ def _head(drawing: Drawing, found: Measured, file: str) -> None:
     plays = f" · {found.motion.action}" if found.motion.action else ""
     uses = "the file uses DQS (Preserve Volume)" if skin.preserve_volume else "the file uses LBS"
     drawing.label(
-        f"{file} · {skin.armature}{plays} · {frames} · {len(skin):,} vertices · {uses}", MARGIN, y - 72, 16, wide,
+        f"{file} · {skin.armature}{plays} · {frames} · {len(skin):,} vertices · {uses}",
+        MARGIN,
+        y - 72,
+        16,
+        wide,
         colour=QUIET,
     )
     heads = (
@@ -263,7 +266,7 @@ def _bar(drawing: Drawing, kind: Kind, top: float, x: float, y: float) -> None:
     """The colour bar of a row's heat map."""
     x0, y0, y1 = x + 2, y + 16, y + PANEL_SIZE - 34
     step = (y1 - y0) / (len(RAMP) - 1)
-    for number, (low, high) in enumerate(zip(RAMP[:-1], RAMP[1:], strict=True)):
+    for number, (low, high) in enumerate(pairwise(RAMP)):
         drawing.box(x0, y0 + number * step, x0 + 22, y0 + (number + 1) * step, [low, low, high, high], FLOOR + 1)
     for number in range(len(RAMP)):
         value = top * number / (len(RAMP) - 1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..clip import Floats
+from ..clip import Floats, Ints
 from . import dual_quaternion, linear
 from .displacement import HELD
 from .joints import joints, pose
@@ -46,7 +46,9 @@ def of_rest(skin: Skin, motion: Motion) -> Floats:
         part = motion.part(rows)
         rest = _mean_square(before[None], rest_axis[rows], found.joint, count)
         for way, method in enumerate((linear.deform, dual_quaternion.deform)):
-            points = method(shared, part) @ part.to_armature[:, :3, :3].swapaxes(1, 2) + part.to_armature[:, None, :3, 3]
+            points = (
+                method(shared, part) @ part.to_armature[:, :3, :3].swapaxes(1, 2) + part.to_armature[:, None, :3, 3]
+            )
             away = points - posed.pivot[:, rows].transpose(1, 2, 0)[:, found.joint]
             with np.errstate(invalid="ignore", divide="ignore"):
                 result[way, rows] = np.sqrt(_mean_square(away, axis[rows], found.joint, count) / rest)
@@ -56,7 +58,7 @@ def of_rest(skin: Skin, motion: Motion) -> Floats:
     return np.where(np.isfinite(result), result, np.nan)
 
 
-def _mean_square(away: Floats, axis: Floats, joint: Floats, count: int) -> Floats:
+def _mean_square(away: Floats, axis: Floats, joint: Ints, count: int) -> Floats:
     """(F, J) sum of squared distances of (F or 1, M, 3) from axes (F, J, 3) through the origin."""
     along = np.sum(away * axis[:, joint], axis=-1)
     square = np.maximum(np.sum(away * away, axis=-1) - along**2, 0.0)
