@@ -12,6 +12,7 @@ from typing import Any
 
 from . import api
 from .errors import InputError
+from .escapes import visible
 from .interruption import Interruption
 from .preview.figures import lines
 from .previewing import Previewed
@@ -78,14 +79,14 @@ def run(options: argparse.Namespace) -> int:
     progress.clear()
     for row in done:
         if row.reason:
-            say(f"{row.name}: no preview: {row.reason}")
+            say(visible(f"{row.name}: no preview: {row.reason}"))
     write_out("".join(_text(row) for row in done if not row.reason))
     return 0 if any(not row.reason for row in done) else 2
 
 
 def _text(row: Previewed) -> str:
     paths = ", ".join(str(path) for path in row.paths)
-    return "\n".join([*lines(row.figures), f"  written        {paths}"]) + "\n"
+    return "".join(visible(line) + "\n" for line in [*lines(row.figures), f"  written        {paths}"])
 
 
 def parse_frames(words: str) -> list[float]:

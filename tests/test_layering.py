@@ -51,7 +51,7 @@ MAY_IMPORT = {
     "sources": {"blender", "clip", "errors", "files", "finding", "inputs", "publish", "skinning"},
     "fixing": {"audit", "clip", "errors", "finding", "proof", "publish", "repair", "rules", "sources"},
     "api": {"audit", "blender", "clip", "errors", "finding", "fixing", "previewing", "publish", "repair", "sources"},
-    "cli_preview": {"api", "errors", "interruption", "preview", "previewing", "terminal"},
+    "cli_preview": {"api", "errors", "escapes", "interruption", "preview", "previewing", "terminal"},
     "cli": {
         "api",
         "cli_preview",

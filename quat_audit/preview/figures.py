@@ -22,6 +22,8 @@ from ..version import NAME, version
 SCHEMA = "quat_audit.preview/1"
 # float32 carries seven.
 DIGITS = 6
+# A smaller bulge of DQS is no line to read.
+LEAST_BULGE_PERCENT = 0.01
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,7 +174,7 @@ def lines(figures: dict[str, Any]) -> list[str]:
         rest = "" if thin["lbs_of_rest"] is None else f"LBS {_percent(thin['lbs_of_rest'])}, "
         rest += "" if thin["dqs_of_rest"] is None else f"DQS {_percent(thin['dqs_of_rest'])} of rest, "
         rows.append(f"  radius kept    {rest}LBS {_percent(thin['lbs_of_dqs'])} of DQS{_at(thin)}")
-    if worst["bulge"] is not None:
+    if worst["bulge"] is not None and (worst["bulge"]["percent_of_mesh"] or 0.0) > LEAST_BULGE_PERCENT:
         rows.append(f"  bulge of DQS   {_of_mesh(worst['bulge'])}{_at(worst['bulge'])}")
     if worst["volume"] is not None:
         kept = [f"{way.upper()} {_percent(v['of_rest'])} at frame {v['frame']:g}" for way, v in worst["volume"].items()]

@@ -40,12 +40,10 @@ def remarks(skin: Skin, motion: Motion) -> list[tuple[str, str]]:
     inf = influences(skin)
     bad = int(np.count_nonzero(np.bincount(inf.vertex()[~np.isfinite(inf.weight)], minlength=len(skin))))
     if bad:
-        found.append(
-            (skin.mesh, f"{_vertices(bad)} with weights that are no numbers, as Blender does, stay in place (QA608)")
-        )
+        found.append((skin.mesh, f"weights that are no numbers hold {_vertices(bad)} in place, as in Blender (QA608)"))
     bare = int(np.count_nonzero(~inf.live)) - bad
     if bare > 0:
-        found.append((skin.mesh, f"{_vertices(bare)} without a weight stay in place (QA601)"))
+        found.append((skin.mesh, f"missing weights hold {_vertices(bare)} in place (QA601)"))
     if np.linalg.det(motion.to_world[0, :3, :3]) < 0:
         found.append((skin.mesh, "its scale is negative: it is shown mirrored, as in the viewport"))
     if skin.read_only:
