@@ -114,7 +114,8 @@ def _shown(found: Measured, rows: list[Row]) -> list[Shown]:
         part = found.motion.part(slice(row.frame, row.frame + 1))
         world = part.to_world[0, :3, :3]
         pairs.append([np.nan_to_num(way.deform(found.skin, part)[0] @ world.T) for way in (linear, dual_quaternion)])
-    eye = view.best(*pairs[0])
+    first_lbs, first_dqs = pairs[0]
+    eye = view.best(first_lbs, first_dqs, found.skin.triangles)
     shown = []
     for row, pair in zip(rows, pairs, strict=True):
         lbs, dqs = (points @ eye.T for points in pair)

@@ -88,10 +88,9 @@ def test_the_heat_is_at_the_waist_in_the_top_colour(tube: np.ndarray) -> None:
     middle = (shown[0] + shown[-1]) / 2
     assert np.abs(np.flatnonzero(warm.any(axis=1)) - middle).max() < 0.15 * len(shown)
     # Where the two methods agree it is the first colour, dimmed by the light alone.
-    end = part[shown[-1] - 40 : shown[-1] - 20][covered(part[shown[-1] - 40 : shown[-1] - 20])]
-    np.testing.assert_allclose(
-        end / np.linalg.norm(end, axis=1)[:, None], np.array(RAMP[0]) / np.linalg.norm(RAMP[0]), atol=0.15
-    )
+    end = part[shown[-1] - 40 : shown[-1] - 20]
+    colour = np.median(end[covered(end)], axis=0)
+    np.testing.assert_allclose(colour / colour.max(), np.array(RAMP[0]) / max(RAMP[0]), atol=0.02)
 
 
 def test_the_colour_bar_has_the_colours_of_the_ramp(tube: np.ndarray) -> None:
@@ -148,8 +147,8 @@ def test_colours_and_places_are_kept(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["Frame 31", "腕 モーション 한국어", "🔥🦊", "a\nb\x1b", "\udcff"])
 def test_text_of_any_kind_stays_in_its_width(tmp_path: Path, text: str) -> None:
     drawing = Drawing(200, 60)
-    drawing.label(text * 12, 20, 25, 24, 100)
-    dark = draw(drawing, tmp_path).max(axis=2) < 0.6
+    drawing.label(text * 4, 20, 25, 60, 100)
+    dark = draw(drawing, tmp_path).max(axis=2) < 0.85
     columns = np.flatnonzero(dark.any(axis=0))
     assert len(columns) > 20
     assert columns[0] >= 18 and columns[-1] <= 122
@@ -168,6 +167,6 @@ def test_a_light_comes_from_the_upper_left(tmp_path: Path) -> None:
     ball: Any = sheet.Patch(points, np.array(faces), np.full((len(points), 3), 0.8), 0.7)
     drawing.patches.append(ball)
     picture = draw(drawing, tmp_path).mean(axis=2)
-    upper_left, middle, lower_right = picture[65, 75], picture[100, 100], picture[140, 135]
+    upper_left, middle, lower_right = picture[65, 75], picture[100, 110], picture[140, 135]
     assert upper_left > middle > lower_right
-    assert 0.8 + STEP >= upper_left and lower_right >= 0.8 * 0.3 - STEP
+    assert upper_left <= 0.8 + STEP and lower_right >= 0.8 * 0.3 - STEP

@@ -77,7 +77,7 @@ def test_rows_are_the_worst_frames_without_doubles() -> None:
 def test_a_cut_has_its_own_row_also_on_the_same_frame() -> None:
     rng = np.random.default_rng(3)
     heads = [(0.0, 0.0, 0.3 * n) for n in range(7)]
-    points = rng.uniform(-0.3, 0.3, (60, 3)) + [0, 0, 1]
+    points = rng.uniform(-0.3, 0.3, (60, 3)) + np.array([0, 0, 1])
     weights = [[(b, float(w)) for b, w in enumerate(rng.uniform(0.1, 1.0, 7))] for _ in points]
     skin = scalar.make_skin(points, weights, heads)
     deform = np.stack(
@@ -103,20 +103,26 @@ def test_looking_from_where_a_bend_shows() -> None:
     rng = np.random.default_rng(1)
     one = rng.uniform(-1, 1, (400, 3)) * [0.1, 0.1, 1.0]
     other = one + np.array([0.2, 0, 0]) * (np.abs(one[:, 2:]) < 0.3)
-    right, up, eye = view.best(one, other)
+    right, up, eye = view.best(one, other, np.zeros((0, 3), dtype=int))
     assert abs(eye[1]) > 0.8 and up[2] > 0.9
     np.testing.assert_allclose(np.stack([right, up, eye]) @ np.stack([right, up, eye]).T, np.eye(3), atol=1e-12)
     np.testing.assert_allclose(np.cross(right, up), eye, atol=1e-12)
 
 
 def test_looking_past_what_is_in_front() -> None:
-    """The difference is at the back of a wall: seen from behind."""
-    grid = np.stack(np.meshgrid(np.linspace(-1, 1, 40), np.linspace(-1, 1, 40)), axis=-1).reshape(-1, 2)
-    wall = np.stack([grid[:, 0], np.full(1600, -0.5), grid[:, 1]], axis=1)
-    knob = np.random.default_rng(2).uniform(-0.1, 0.1, (100, 3)) + [0, 0.5, 0]
+    """The difference is behind a wall: looked at from behind, or past it."""
+    side = np.linspace(-1, 1, 9)
+    wall = np.array([(x, -0.5, z) for x in side for z in side])
+    first = np.array([9 * x + z for x in range(8) for z in range(8)])
+    triangles = np.concatenate([first[:, None] + np.array(c) for c in ((0, 1, 9), (1, 10, 9))])
+    knob = np.random.default_rng(2).uniform(-0.1, 0.1, (100, 3)) + np.array([0, 0.5, 0])
     one = np.concatenate([wall, knob])
-    other = one + np.concatenate([np.zeros((1600, 3)), np.tile([0.0, 0, 0.05], (100, 1))])
-    assert view.best(one, other)[2][1] > 0.3
+    other = one + np.concatenate([np.zeros((81, 3)), np.tile([0.0, 0, 0.05], (100, 1))])
+    eye = view.best(one, other, triangles)[2]
+    crossing = knob.mean(axis=0) + eye * (-1.0 / eye[1])  # where the line of sight meets the wall's plane
+    assert eye[1] > 0 or np.abs(crossing[[0, 2]]).max() > 1.0
+    front = view.basis(view.USUAL_AZIMUTH, view.ELEVATIONS[0])[2]  # which is in the wall's shadow
+    assert front[1] < 0 and np.abs((front * (-1.0 / front[1]))[[0, 2]]).max() < 1.0
 
 
 def test_cropped_triangles_cover_the_same_and_stay_inside() -> None:
