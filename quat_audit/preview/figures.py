@@ -188,7 +188,7 @@ def lines(figures: dict[str, Any]) -> list[str]:
 
 
 def _of_mesh(place: dict[str, Any]) -> str:
-    return f"{millimetres(place['mm'] or 0.0)} ({place['percent_of_mesh'] or 0.0:.2g} % of the mesh)"
+    return f"{millimetres(place['mm'] or 0.0)} ({percent_of_mesh(place['percent_of_mesh'] or 0.0)})"
 
 
 def _at(place: dict[str, Any]) -> str:
@@ -206,3 +206,8 @@ def millimetres(mm: float) -> str:
     if mm >= 100.0:
         return f"{mm:,.0f} mm"
     return f"{mm:.1f} mm" if mm >= 1.0 else f"{mm:.2g} mm"
+
+
+def percent_of_mesh(percent: float) -> str:
+    """A part of the mesh's size as a person reads it; what rounding makes is not spelled out."""
+    return f"{percent:.2g} % of the mesh" if percent >= 0.01 or percent == 0.0 else "less than 0.01 % of the mesh"

@@ -28,7 +28,7 @@ from .drawing import (
     Patch,
     cropped,
 )
-from .figures import Measured, millimetres
+from .figures import Measured, millimetres, percent_of_mesh
 from .rows import Row, choose, least_mm
 
 MARGIN, SIDE, PANEL_SIZE, SPACE, BAR = 24, 260, 350, 12, 104
@@ -241,7 +241,7 @@ def _text(drawing: Drawing, found: Measured, row: Row, y: float) -> None:
     facts = [f"joint {scan.bones[row.joint]}"] if row.joint >= 0 else []
     if row.vertex >= 0:
         facts.append(f"vertex {row.vertex:,}")
-    facts += [f"gap {millimetres(gap)}, {scan.of_mesh(gap):.2g} % of the mesh", f"mean gap {millimetres(mean)}"]
+    facts += [f"gap {millimetres(gap)}, {percent_of_mesh(scan.of_mesh(gap))}", f"mean gap {millimetres(mean)}"]
     if scan.volume is not None:
         lbs, dqs = 100.0 * scan.volume[row.frame]
         facts.append(f"volume: LBS {lbs:.0f} %, DQS {dqs:.0f} %")
