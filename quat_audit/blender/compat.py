@@ -128,6 +128,13 @@ def enable_addon(module: str) -> None:
         addon_utils.enable(module, default_set=False)
 
 
+def with_nodes(holder: Any) -> Any:
+    """The node tree of a new material or world. 5.0 makes it at once, and warns about `use_nodes`."""
+    if holder.node_tree is None:
+        holder.use_nodes = True
+    return holder.node_tree
+
+
 def has_operator(category: str, name: str) -> bool:
     """Whether an operator exists: `hasattr(bpy.ops.x, "y")` is True for every name."""
     return name in dir(getattr(bpy.ops, category))

@@ -85,8 +85,7 @@ def _scene(drawing: Drawing) -> Any:
     cycles.max_bounces = 0
     cycles.pixel_filter_type = "BLACKMAN_HARRIS"
     world = bpy.data.worlds.new(NAME)
-    world.use_nodes = True
-    world.node_tree.nodes["Background"].inputs["Color"].default_value = (*PAPER, 1.0)
+    compat.with_nodes(world).nodes["Background"].inputs["Color"].default_value = (*PAPER, 1.0)
     scene.world = world
     camera = bpy.data.cameras.new(NAME)
     camera.type, camera.ortho_scale = "ORTHO", float(max(drawing.width, drawing.height))
@@ -105,8 +104,8 @@ def _link(scene: Any, data: Any) -> Any:
 def _material(shade: float) -> Any:
     """It shines in its own colour, less where a shaded face looks away from the light: no light is computed."""
     material = bpy.data.materials.new(NAME)
-    material.use_nodes = True
-    nodes, links = material.node_tree.nodes, material.node_tree.links
+    tree = compat.with_nodes(material)
+    nodes, links = tree.nodes, tree.links
     nodes.clear()
     output, emission = nodes.new("ShaderNodeOutputMaterial"), nodes.new("ShaderNodeEmission")
     colour = nodes.new("ShaderNodeVertexColor")
@@ -178,10 +177,10 @@ def _add_labels(scene: Any, labels: list[Label]) -> None:
 
 def _ink(colour: tuple[float, float, float]) -> Any:
     material = bpy.data.materials.new(NAME)
-    material.use_nodes = True
-    nodes = material.node_tree.nodes
+    tree = compat.with_nodes(material)
+    nodes = tree.nodes
     nodes.clear()
     output, emission = nodes.new("ShaderNodeOutputMaterial"), nodes.new("ShaderNodeEmission")
     emission.inputs["Color"].default_value = (*colour, 1.0)
-    material.node_tree.links.new(emission.outputs["Emission"], output.inputs["Surface"])
+    tree.links.new(emission.outputs["Emission"], output.inputs["Surface"])
     return material
