@@ -9,6 +9,8 @@
     repairs = api.fix_object(bpy.context.object)                   # in Blender; undo is the caller's
     findings = api.audit_mesh(bpy.context.object)                  # in Blender: its weights, and how they deform
     repair = api.fix_mesh(bpy.context.object)                      # in Blender; undo is the caller's
+    meshes = api.preview_file("hero.blend", "previews/")           # LBS against DQS: figures and pictures
+    mesh = api.preview_object(bpy.context.object, "previews/")     # in Blender; the session stays as it is
 
 What is returned are the plain records of `finding.py`; `reports.FORMATS` renders them.
 """
@@ -16,15 +18,17 @@ What is returned are the plain records of `finding.py`; `reports.FORMATS` render
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from . import previewing
 from .audit import audit_clip, audit_skin, unfixable_where_read_only
 from .clip import Clip
 from .errors import InputError
 from .finding import FileRepair, FileReport, Finding, Repair, SkinRepair
 from .fixing import DEFAULT, Settings, audit_opened, fix_opened, make_target
+from .previewing import Previewed, Step
 from .publish import Publisher
 from .repair import repair_clip, repair_skin
 from .sources import AUTO, BLENDER, how, open_path
@@ -41,6 +45,9 @@ __all__ = [
     "fix_mesh",
     "fix_object",
     "output_suffix",
+    "preview_file",
+    "preview_object",
+    "preview_steps",
 ]
 
 log = logging.getLogger(__name__)
@@ -150,6 +157,39 @@ def fix_mesh(obj: Any, settings: Settings = DEFAULT, frames: Sequence[float] | N
     if repair.skin is not posed.record.skin:
         skin.write_weights(posed.record, repair.skin)
     return repair
+
+
+def preview_file(
+    path: str | Path, output: str | Path, *, name: str = "", frames: Sequence[float] | None = None
+) -> list[Previewed]:
+    """Preview the skinned meshes of a file: figures as JSON, a contact sheet and a curve of each in a folder.
+
+    Parameters:
+        output: the folder; it is made.
+        name: only the mesh object of that name.
+        frames: by default those of the scene.
+
+    Raises:
+        InputError: nothing could be begun; what is wrong with one mesh is that mesh's `reason`.
+    """
+    return [step.work() for step in preview_steps(path, output, name=name, frames=frames)]
+
+
+def preview_steps(
+    path: str | Path, output: str | Path, *, name: str = "", frames: Sequence[float] | None = None
+) -> Iterator[Step]:
+    """As `preview_file`, mesh by mesh, for who shows progress or may stop in between."""
+    return previewing.steps(Path(path), Path(output), name=name, frames=frames)
+
+
+def preview_object(obj: Any, output: str | Path, frames: Sequence[float] | None = None) -> Previewed:
+    """Preview a skinned mesh object of the session into a folder; the session stays as it is.
+
+    Raises:
+        LookupError: as `audit_mesh`; or no vertex of it follows a bone.
+        InputError: the files cannot be written.
+    """
+    return previewing.preview_object(obj, Path(output), frames)
 
 
 def _posed(obj: Any, frames: Sequence[float] | None) -> Any:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The command line: audit | fix | rules. Everything it does is in api.py; here is only the talking.
+"""The command line: audit | fix | preview | rules. Everything it does is in api.py; here is only the talking.
 
 Exit codes: 0 nothing at or above --fail-on, 1 there is, 2 some input could not be audited, or bad usage.
 """
@@ -18,7 +18,7 @@ from dataclasses import replace
 from io import StringIO
 from pathlib import Path
 
-from . import api, reports
+from . import api, cli_preview, reports
 from .errors import InputError
 from .finding import INTERRUPTED, SEVERITIES, FileReport, Report
 from .inputs import SUFFIXES, Input, expand
@@ -62,7 +62,7 @@ def _parse(arguments: Sequence[str], prog: str) -> argparse.Namespace | int:
     out, errors = StringIO(), StringIO()
     try:
         with redirect_stdout(out), redirect_stderr(errors):
-            return _parser(prog).parse_args(list(arguments))
+            return _parser(prog).parse_args(cli_preview.with_frames_joined(arguments))
     except SystemExit as stop:  # argparse ends the process, which would end Blender
         code = stop.code if isinstance(stop.code, int) else UNUSABLE
     if out.getvalue():
@@ -82,7 +82,7 @@ def _parser(prog: str) -> argparse.ArgumentParser:
         epilog="exit code: 0 nothing at or above --fail-on, 1 there is, 2 some input could not be audited or bad usage",
     )
     parser.add_argument("--version", action="version", version=f"{NAME} {version()}")
-    verbs = parser.add_subparsers(dest="verb", required=True, metavar="audit | fix | rules")
+    verbs = parser.add_subparsers(dest="verb", required=True, metavar="audit | fix | preview | rules")
 
     audit = verbs.add_parser("audit", help="say what is wrong, and by how many degrees it shows")
     _add_common(audit)
@@ -96,6 +96,8 @@ def _parser(prog: str) -> argparse.ArgumentParser:
     fix.add_argument("--unsafe-fixes", action="store_true", help="repair also what may change a keyed pose")
     _add_common(fix)
     fix.set_defaults(run=_fix)
+
+    cli_preview.add_to(verbs, _path)
 
     rules = verbs.add_parser("rules", help="list the rules, or explain some")
     rules.add_argument("codes", nargs="*", metavar="CODE", help="codes, names or prefixes (QA1) to explain")

@@ -199,16 +199,34 @@ def _make_room(folder: Path, name: str) -> Path:
     return path
 
 
+def open_scene(path: Path) -> None:
+    """Open a file in Blender, or import it into an empty one, for what is done with the scene itself.
+
+    Raises:
+        InputError: it cannot be read; the message says what to do.
+    """
+    check_readable(path)
+    how(path, BLENDER)
+    require_blender()
+    _load(path)
+
+
+def _load(path: Path) -> None:
+    from .blender import open as scene
+
+    if path.suffix.lower() == ".blend":
+        scene.open_blend(path)
+    else:
+        scene.import_file(path)
+
+
 def _open_in_blender(path: Path) -> Opened:
     require_blender()
     from .blender import open as scene
     from .blender import posed_skin, read, saving, skin, write
 
     is_blend = path.suffix.lower() == ".blend"
-    if is_blend:
-        scene.open_blend(path)
-    else:
-        scene.import_file(path)
+    _load(path)
     records = read.read_file()
     clips = tuple(record.clip for record in records)
     posed: list[posed_skin.PosedSkin] = []

@@ -75,8 +75,9 @@ class Progress:
         self._start = time.monotonic()
         self._shown = False
 
-    def show(self, number: int, path: Path) -> None:
-        """Say which file is at work."""
+    def show(self, number: int, path: Path, total: int | None = None) -> None:
+        """Say which file is at work; `total` where it was not known before."""
+        self._total = total or self._total
         if self._stream is not None and time.monotonic() - self._start > QUIET_SECONDS:
             self._shown = True
             self._stream.write(f"\r\x1b[K[{number + 1}/{self._total}] {visible(path.name)}")

@@ -21,7 +21,7 @@ import environment
 
 EXAMPLES = environment.ROOT / "examples"
 MADE_BY = "made-by.txt"
-VERBS = ("audit", "fix", "rules")
+VERBS = ("audit", "fix", "preview", "rules")
 
 
 def main(arguments: list[str]) -> int:

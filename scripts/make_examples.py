@@ -5,6 +5,7 @@
 
     clean/walk.blend .glb .bvh        nothing wrong: an audit finds nothing
     broken/sign_flip.blend .glb …     one fault a file, named after the rule that finds it
+    skinning/twisted_tube.blend …     what linear blending does to a twist and to a bend, to be previewed
 
 The .glb and .bvh files need NumPy only; the .blend files need bpy, and are left out with a word without it.
 What is made is the same everywhere (but for what Blender itself puts into a .blend).
@@ -37,11 +38,15 @@ def make_examples(output: Path, formats: tuple[str, ...] = FORMATS) -> list[Path
             if kind in example.formats:
                 path = output / "broken" / f"{example.name}.{kind}"
                 written.append(_write(path, example.spoil(clean()), example.name))
+    if BLEND in formats:
+        written += _write_limbs(output / "skinning")
     return sorted(written)
 
 
 def expected_code(path: Path) -> str:
     """The rule that a file made here is about, "" for a clean one."""
+    if path.parent.name == "skinning":
+        return "QA605"
     return {example.name: example.code for example in EXAMPLES}.get(path.stem, "")
 
 
@@ -66,6 +71,16 @@ def _write(path: Path, scene: Scene, fault: str) -> Path:
     else:
         path.write_bytes(example_files.glb(scene) if kind == GLB else example_files.bvh(fault))
     return path
+
+
+def _write_limbs(folder: Path) -> list[Path]:
+    import example_limbs
+
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / f"{limb.name}.{BLEND}" for limb in example_limbs.LIMBS]
+    for limb, path in zip(example_limbs.LIMBS, paths, strict=True):
+        example_limbs.save(limb, path)
+    return paths
 
 
 def main(arguments: list[str] | None = None) -> int:

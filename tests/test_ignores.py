@@ -18,7 +18,8 @@ from quat_audit.ignores import SCHEMA as IGNORES_SCHEMA
 from quat_audit.ignores import Ignore, as_text, from_text
 from quat_audit.repair import repair_clip
 from tests.clips import joined, quaternion_clip, turns, values_of
-from tests.reports.test_reports import SCHEMA, validate
+from tests.json_schema import validate
+from tests.reports.test_reports import SCHEMA
 
 ARM, LEG = 'pose.bones["Arm"].rotation_quaternion', 'pose.bones["Leg"].rotation_quaternion'
 

@@ -120,12 +120,19 @@ def embedded_ids(datablock: Any) -> Iterator[tuple[str, Any]]:
         yield f"{datablock.name} (nodes)", tree
 
 
-def enable_importer(module: str) -> None:
-    """Enable one of Blender's own import add-ons for this session; no error when it is missing."""
+def enable_addon(module: str) -> None:
+    """Enable one of Blender's own add-ons (an importer, Cycles) for this session; no error when it is missing."""
     import addon_utils  # ships with Blender, importable once bpy is
 
     if not addon_utils.check(module)[1]:
         addon_utils.enable(module, default_set=False)
+
+
+def with_nodes(holder: Any) -> Any:
+    """The node tree of a new material or world. 5.0 makes it at once, and warns about `use_nodes`."""
+    if holder.node_tree is None:
+        holder.use_nodes = True
+    return holder.node_tree
 
 
 def has_operator(category: str, name: str) -> bool:

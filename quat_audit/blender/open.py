@@ -177,14 +177,14 @@ def _new_fbx() -> bool:
 
 def _importer(suffix: str) -> Callable[..., Any]:
     if suffix == ".bvh":
-        compat.enable_importer("io_anim_bvh")
+        compat.enable_addon("io_anim_bvh")
         return bpy.ops.import_anim.bvh
     if suffix == ".fbx":
         if _new_fbx():
             return bpy.ops.wm.fbx_import
-        compat.enable_importer("io_scene_fbx")
+        compat.enable_addon("io_scene_fbx")
         return bpy.ops.import_scene.fbx
-    compat.enable_importer("io_scene_gltf2")
+    compat.enable_addon("io_scene_gltf2")
     return bpy.ops.import_scene.gltf
 
 

@@ -136,6 +136,11 @@ def _frames(rigs: Sequence[Any]) -> tuple[list[float] | None, int]:
     if not any(pose.is_animated(rig) for rig in rigs):
         return None, 0
     every = pose.scene_frames(bpy.context.scene)
-    if len(every) <= MOST_FRAMES:
-        return every, len(every)
-    return [every[i] for i in np.unique(np.linspace(0, len(every) - 1, MOST_FRAMES).astype(int))], len(every)
+    return thinned(every), len(every)
+
+
+def thinned(frames: Sequence[float]) -> list[float]:
+    """The frames, or `MOST_FRAMES` of them, evenly picked."""
+    if len(frames) <= MOST_FRAMES:
+        return list(frames)
+    return [frames[i] for i in np.unique(np.linspace(0, len(frames) - 1, MOST_FRAMES).astype(int))]

@@ -78,11 +78,15 @@ def read_object_steps(obj: Any) -> Iterator[BlenderSkin | None]:
 
     Nothing of the mesh may change between two steps.
     """
+    if obj.is_missing or (obj.data is not None and obj.data.is_missing):
+        library = (obj.library or obj.data.library).filepath
+        why = "{mesh} is linked from {library}, where it is no longer found: relocate the library"
+        raise SkinError(Text(why, {"mesh": obj.name, "library": library}))
     if obj.type != "MESH":
         raise SkinError(Text("{mesh} is no mesh: select one", {"mesh": obj.name}))
     modifier = _modifier(obj)
     if not len(obj.data.vertices):
-        raise SkinError(Text("{mesh} has no vertices", {"mesh": obj.name}))
+        raise SkinError(Text("{mesh} has no vertices: nothing to measure", {"mesh": obj.name}))
     uid, name, rig_uid = obj.session_uid, modifier.name, modifier.object.session_uid
     weights: list[_Weights] = []
     for part in _read_weights(obj.data, len(obj.vertex_groups)):

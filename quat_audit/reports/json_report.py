@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Mapping
 from typing import Any
 
 from ..escapes import escape
@@ -26,8 +27,13 @@ _SURROGATES = re.compile(r"\\\\|\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}|(\\ud[
 
 def render(report: Report, *, colour: bool = False) -> str:
     """The report as a JSON document, ending in a newline. `colour` means nothing here."""
+    return as_json(as_dict(report))
+
+
+def as_json(data: Mapping[str, Any]) -> str:
+    """Plain data without NaN as a JSON document, ending in a newline."""
     # ASCII only: a name that is no valid Unicode, or a terminal that is not UTF-8, cannot break it.
-    return _SURROGATES.sub(_whole, json.dumps(as_dict(report), indent=1, allow_nan=False)) + "\n"
+    return _SURROGATES.sub(_whole, json.dumps(data, indent=1, allow_nan=False)) + "\n"
 
 
 def _whole(match: re.Match[str]) -> str:

@@ -13,9 +13,12 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 bpy = pytest.importorskip("bpy")
+
+from tests.blender import skinned  # noqa: E402
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = 60
@@ -104,3 +107,29 @@ def test_nothing_of_blender_stays_in_the_temporary_folder(folder: Path) -> None:
     child.communicate(timeout=120)
     assert child.returncode == 1
     assert not [p.name for p in (folder / "temporary").iterdir()]
+
+
+def test_ctrl_c_between_the_meshes_of_a_preview(tmp_path: Path) -> None:
+    rig = skinned.make_armature("Rig", skinned.HEADS, skinned.HEADS + np.array([0, 0, 1.0]), [-1, 0])
+    for number in range(12):
+        corners = np.array([(0.1, 0, 0.5), (0, 0.1, 1.0), (-0.1, 0, 1.5)])
+        skinned.make_mesh(f"Mesh{number:02}", corners, rig, [{"Bone0": 0.5, "Bone1": 0.5}] * 3, [(0, 1, 2)])
+    bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "many.blend"), copy=True, check_existing=False)
+    (tmp_path / "temporary").mkdir()
+    child = subprocess.Popen(
+        [sys.executable, "-m", "quat_audit", "preview", "many.blend", "--output", "out"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path / "temporary")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 no threads here
+    )
+    wait_for(lambda: len(list(tmp_path.glob("out/*.json"))) > 0, child)
+    child.send_signal(signal.SIGINT)
+    out, err = child.communicate(timeout=120)
+    assert child.returncode == 2 and b"interrupted" in err and b"Traceback" not in out + err, err.decode()
+    done = sorted(path.stem for path in tmp_path.glob("out/*.json"))
+    assert 0 < len(done) < 12
+    assert all(f"{name}: 3 vertices".encode() in out for name in done)
+    assert len(list((tmp_path / "out").iterdir())) == 3 * len(done)  # whole sets, nothing unfinished
+    assert not list((tmp_path / "temporary").iterdir())

@@ -27,6 +27,7 @@ from quat_audit.finding import (
     worst,
 )
 from quat_audit.reports import FORMATS, json_report, text
+from tests.json_schema import validate
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs/report.schema.json").read_text(encoding="utf-8"))
 
@@ -71,44 +72,6 @@ def full_report() -> Report:
     clean = FileReport("c/clean.bvh", clips=[walk])
     failed = FileReport("d/cut.glb", "failed", "the file is empty (0 bytes)")
     return Report([failed, clean, bad, fixed], "4.5.15")
-
-
-def validate(value: Any, schema: dict[str, Any], at: str = "$") -> None:
-    """The parts of JSON Schema that the schema uses, and no more: an unknown word is an error."""
-    known = {
-        "$schema", "$defs", "title", "description", "type", "required", "properties", "items", "additionalProperties",
-        "const", "enum", "pattern", "minItems", "maxItems", "$ref", "allOf",
-    }  # fmt: skip
-    assert set(schema) <= known, at
-    if "$ref" in schema:
-        validate(value, SCHEMA["$defs"][schema["$ref"].removeprefix("#/$defs/")], at)
-    for part in schema.get("allOf", ()):
-        validate(value, part, at)
-    if "type" in schema:
-        types = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
-        kinds = {
-            "object": isinstance(value, dict), "array": isinstance(value, list), "string": isinstance(value, str),
-            "null": value is None, "integer": type(value) is int, "number": type(value) in (int, float),
-        }  # fmt: skip
-        assert any(kinds[t] for t in types), f"{at}: {value!r} is no {types}"
-    if "const" in schema:
-        assert value == schema["const"], at
-    if "enum" in schema:
-        assert value in schema["enum"], f"{at}: {value!r}"
-    if "pattern" in schema:
-        assert re.search(schema["pattern"], value), at
-    if isinstance(value, dict):
-        assert set(schema.get("required", ())) <= set(value), f"{at}: {set(schema.get('required', ())) - set(value)}"
-        properties, others = schema.get("properties", {}), schema.get("additionalProperties")
-        for key, item in value.items():
-            if key in properties:
-                validate(item, properties[key], f"{at}.{key}")
-            elif others:
-                validate(item, others, f"{at}.{key}")
-    if isinstance(value, list):
-        assert schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", len(value)), at
-        for i, item in enumerate(value):
-            validate(item, schema.get("items", {}), f"{at}[{i}]")
 
 
 def _strict(document: str) -> Any:

@@ -42,7 +42,7 @@ def registered(told) -> Iterator[None]:
     """The package as an enabled add-on, as far as the glTF add-on and the preferences can tell."""
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
     for module in ("io_scene_gltf2", "io_scene_fbx"):
-        compat.enable_importer(module)
+        compat.enable_addon(module)
     addon = bpy.context.preferences.addons.new()
     addon.module = preferences.ADDON
     ui.register()
