@@ -94,7 +94,7 @@ def pose_many(pairs: Sequence[tuple[Any, Any]], frames: Sequence[float] | None =
         _take(pairs, 0, deform, worlds)
     else:
         # An armature that is hidden is posed only because a mesh that is not hidden needs it.
-        with _stepping(scene, keep=any(not rig.visible_get() for _, rig in pairs)):
+        with stepping(scene, keep=any(not rig.visible_get() for _, rig in pairs)):
             for number, frame in enumerate(at):
                 whole = int(np.floor(frame))
                 scene.frame_set(whole, subframe=float(frame) - whole)
@@ -127,7 +127,7 @@ def _action_name(rig: Any) -> str:
 
 
 @contextmanager
-def _stepping(scene: Any, *, keep: bool) -> Iterator[None]:
+def stepping(scene: Any, *, keep: bool) -> Iterator[None]:
     """Switch mesh modifiers off (unless they are to be kept) while the frame changes; put everything back."""
     frame, subframe = scene.frame_current, scene.frame_subframe
     meshes = [o for o in scene.objects if o.type == "MESH" and len(o.modifiers)]
