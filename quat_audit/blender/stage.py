@@ -50,7 +50,9 @@ def _why_not(obj: Any, bone: str, action_uid: int, handle: int) -> Text | None:
         return Text("Leave Edit Mode: there is no pose in it")
     playing = data is not None and data.action is not None and data.action.session_uid == action_uid
     if not playing or compat.slot_handle(data) != handle or data.use_tweak_mode:
-        return Text("“{object}” does not play this action by itself now: there are no poses to show", {"object": obj.name})
+        return Text(
+            "“{object}” does not play this action by itself now: there are no poses to show", {"object": obj.name}
+        )
     if data.action_blend_type != "REPLACE" or data.action_influence != 1.0:
         return Text("“{object}” mixes this action with others: there are no poses to show", {"object": obj.name})
     return None

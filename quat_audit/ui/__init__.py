@@ -8,7 +8,8 @@ repairing.py          repairs of chosen findings, with the proof
 wording.py icons.py   how a finding is put into words and icons
 properties.py preferences.py                      what the panel and the extension remember
 panel.py lists.py menus.py                        what is drawn
-audit_, fix_, navigate_, ignore_, report_, key_operators.py    what is clicked
+audit_, fix_, navigate_, ignore_, report_, key_, comparison_operators.py    what is clicked
+comparing.py comparison_view.py comparison_graph.py canvas.py       before and after of a repair, and its drawing
 hooks.py translations.py                          automatic audits, languages
 """
 
@@ -24,6 +25,8 @@ import bpy
 from ..blender import compat
 from . import (
     audit_operators,
+    comparing,
+    comparison_operators,
     fix_operators,
     following,
     hooks,
@@ -50,9 +53,11 @@ MODULES: Sequence[ModuleType] = (
     ignore_operators,
     report_operators,
     key_operators,
+    comparison_operators,
     hooks,
     menus,
     panel,
+    comparing,
     following,
     translations,
 )

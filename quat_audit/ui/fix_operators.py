@@ -10,7 +10,7 @@ import bpy
 from bpy.props import EnumProperty
 
 from ..finding import NONE, Text
-from . import auditing, following, properties, repairing
+from . import auditing, comparing, following, properties, repairing
 from .results import RESULTS
 from .rows import Row
 from .wording import lines, remedy_of, say, say_report, summary_of
@@ -76,6 +76,7 @@ def repair(operator: Any, context: Any, rows: Sequence[Row], *, unsafe: bool) ->
         return {"CANCELLED"}
     operator.report({"INFO"}, "; ".join(said))
     RESULTS.message = "; ".join(said)
+    comparing.keep_last(outcome.edits, rows, RESULTS.message)
     return {"FINISHED"}
 
 

@@ -13,7 +13,7 @@ from bpy.props import EnumProperty, IntProperty
 
 from ..blender import show
 from ..finding import Text
-from . import auditing, properties, repairing
+from . import auditing, comparing, properties, repairing
 from .results import RESULTS
 from .rows import Row
 from .wording import say, say_report
@@ -37,6 +37,7 @@ def go(operator: Any, context: Any, row: Row, number: int) -> set[str]:
         if not keys:
             remarks.append(RESULTS.outdated(row) or Text("There is no key at this frame any more"))
         show.frame_graph_editors(context)
+    comparing.follow(context, row, number, auditing.settings_of_results(context))
     where = say_report(row.finding.where(number))
     if remarks:
         operator.report({"WARNING"}, f"{where}: " + "; ".join(say_report(remark) for remark in remarks))

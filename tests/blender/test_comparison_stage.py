@@ -38,7 +38,9 @@ def make_rig(rng: np.random.Generator, modes: list[str]):
     for number in range(len(modes)):
         bone = data.edit_bones.new(f"Bone {number}")
         parent = made[rng.integers(max(0, number - 3), number)] if number else None
-        head = rng.normal(size=3) if parent is None else np.array(parent.tail) + rng.choice([0.0, 0.3]) * _direction(rng)
+        head = (
+            rng.normal(size=3) if parent is None else np.array(parent.tail) + rng.choice([0.0, 0.3]) * _direction(rng)
+        )
         bone.head, bone.tail = head, head + (0.3 + rng.random()) * _direction(rng)
         bone.roll = rng.uniform(-3, 3)
         bone.parent = parent
