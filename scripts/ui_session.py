@@ -17,6 +17,7 @@ import bpy
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
+import ui_comparison_steps
 import ui_driver
 import ui_steps
 
@@ -27,9 +28,10 @@ _PERSISTENT = True
 
 def _all(hands: ui_driver.Hands) -> ui_driver.Turns:
     """Every step, each by itself: one that gets stuck does not hide the others."""
-    for step in ui_steps.STEPS:
+    steps = [step for step in ui_steps.STEPS if ui_steps.applies(step, hands.plan["language"])]
+    for step in (*steps, *ui_comparison_steps.STEPS):
         name = step.__name__
-        if hands.plan["only"] not in ("", name) or not ui_steps.applies(step, hands.plan["language"]):
+        if hands.plan["only"] not in ("", name):
             continue
         hands.write({"step": name})
         try:

@@ -125,7 +125,7 @@ def key_times(clip: Clip, channel: Channel) -> Floats:
     rows = [clip.curves.co[clip.curves.rows(int(curve)), 0] for curve in curves if curve >= 0]
     times = np.unique(np.concatenate(rows).astype(np.float64)) if rows else np.zeros(0)
     times = times[np.isfinite(times)]
-    return times[np.diff(times, prepend=-np.inf) > SAME_TIME_FRAMES]
+    return np.asarray(times[np.diff(times, prepend=-np.inf) > SAME_TIME_FRAMES])
 
 
 def compare_channel(

@@ -278,7 +278,8 @@ def _draw() -> None:
 
 def _seen(context: Any, uid: int) -> bool:
     """Whether the object is still there, shown in this viewport, and posed."""
-    obj = next((o for o in context.view_layer.objects if o.session_uid == uid), None)
+    # A layer whose object was removed gives None for it until it is updated.
+    obj = next((o for o in context.view_layer.objects if o is not None and o.session_uid == uid), None)
     return obj is not None and obj.mode != "EDIT" and obj.visible_in_viewport_get(context.space_data)
 
 

@@ -62,35 +62,29 @@ def _words(box: Box, shown: Any, points: float, unit: float) -> Box:
         "{bone}: angle from the pose at frame {frame}",
         {"bone": shown.label, "frame": frame_number(float(angles.time[0]))},
     )
-    for words in _wrapped(say(title), width, points)[:2]:
-        canvas.text(words, x, y, points, _WORDS)
+    for part in _wrapped(say(title), width, points)[:2]:
+        canvas.text(part, x, y, points, _WORDS)
         y -= line
     between = {"first": frame_number(angles.step[0]), "second": frame_number(angles.step[1])}
-    for template, colour, swept in (
-        ("before: turns {degrees} from frame {first} to {second}", BEFORE, angles.swept_deg[0]),
-        ("after: turns {degrees} from frame {first} to {second}", AFTER, angles.swept_deg[1]),
+    was, now = ({"degrees": degrees(swept), **between} for swept in angles.swept_deg)
+    for words, colour in (
+        (Text("before: turns {degrees} from frame {first} to {second}", was), BEFORE),
+        (Text("after: turns {degrees} from frame {first} to {second}", now), AFTER),
     ):
         sample = np.array([[x, y + 0.35 * points], [x + 24 * unit, y + 0.35 * points]])
         if colour is AFTER:
             canvas.lines(layout.segments(sample), (*colour, 1.0), 3.5 * unit)
         else:
             canvas.lines(layout.dashes(sample, 6 * unit, 3 * unit), (*colour, 1.0), 2.0 * unit)
-        values = {"degrees": degrees(swept), **between}
-        said = _wrapped(_legend(template, values), width - 32 * unit, points)
+        said = _wrapped(say(words), width - 32 * unit, points)
         canvas.text(said[0], x + 32 * unit, y, points, (*colour, 1.0))
         y -= line
     bottom = box.y + 2.2 * points
-    for words in reversed(_wrapped(say(shown.remark), width, points)) if shown.remark else ():
-        canvas.text(words, x, bottom - 1.5 * points, points, (1.0, 0.85, 0.4, 1.0))
+    for part in reversed(_wrapped(say(shown.remark), width, points)) if shown.remark else ():
+        canvas.text(part, x, bottom - 1.5 * points, points, (1.0, 0.85, 0.4, 1.0))
         bottom += line
     left = x + canvas.text_width("180°", points) + 4 * unit
     return Box(left, bottom + 0.3 * points, box.x + box.width - 14 * unit - left, max(y - bottom - 0.1 * points, 1.0))
-
-
-def _legend(template: str, values: dict[str, Any]) -> str:
-    if template.startswith("before"):
-        return say(Text("before: turns {degrees} from frame {first} to {second}", values))
-    return say(Text("after: turns {degrees} from frame {first} to {second}", values))
 
 
 def _wrapped(words: str, width: float, points: float) -> tuple[str, ...]:

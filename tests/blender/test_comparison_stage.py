@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Forward kinematics of the comparison against Blender itself: both actions are played, heads and tails are compared."""
+"""Forward kinematics of the comparison against Blender itself: both actions are played, heads and tails compared."""
 
 from __future__ import annotations
 
