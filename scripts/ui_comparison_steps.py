@@ -4,14 +4,12 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Callable
 from typing import Any
 
 import bpy
 import numpy as np
 import ui_steps
-from mathutils import Euler
 from ui_driver import Hands, Turns
 
 _FLIP = ("QA104", "Arm.R")
@@ -37,7 +35,7 @@ def _scene_digest() -> str:
 def before_and_after(hands: Hands) -> Turns:
     """The flip of an arm: drawn before it is fixed, still drawn afterwards, undone, switched off."""
     yield from ui_steps.open_scene(hands, "broken")
-    yield from _show_arm(hands)
+    yield from ui_steps.show_rig(hands)
     hands.need("the sidebar shows the tab", (yield from hands.open_sidebar()))
     yield from ui_steps.audit(hands)
     hands.need("a click on a finding chooses it", (yield from ui_steps.choose(hands, *_FLIP)))
@@ -68,9 +66,10 @@ def before_and_after(hands: Hands) -> Turns:
     yield from hands.key("Z", ctrl=True)
     hands.check("undo under it: the keys are as they were", ui_steps.keys() == broken)
     hands.check("undo leaves it drawn", _state().shown is not None)
+    undone = _scene_digest()  # undo brings the frame of its step back, too
     hands.need("the button that takes it off is there", (yield from hands.press("quat_audit.compare_off")))
     hands.check("it is off, and no draw handler is left", _state().shown is None and not _state().handles)
-    hands.check("off: the scene is as it was", _scene_digest() == before)
+    hands.check("off: the scene is as it was", _scene_digest() == undone)
 
     hands.need("on once more", (yield from hands.press("quat_audit.compare")))
     yield from hands.over()
@@ -86,15 +85,6 @@ def before_and_after(hands: Hands) -> Turns:
     hands.check("edit mode, a rename and no armature any more: still alive", _state().shown is not None)
     yield from ui_steps.open_scene(hands, "clean")
     hands.check("another file switches it off", _state().shown is None and not _state().handles)
-
-
-def _show_arm(hands: Hands) -> Turns:
-    view = hands.area().spaces.active.region_3d
-    view.view_perspective = "PERSP"
-    view.view_rotation = Euler((math.radians(78), 0, math.radians(-35))).to_quaternion()
-    view.view_location = (-0.1, 0, 1.1)
-    view.view_distance = 3.6
-    yield from hands.settle()
 
 
 def _pixels(hands: Hands) -> Turns:

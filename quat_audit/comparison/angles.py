@@ -51,7 +51,7 @@ class Angles:
         keys_before, keys_after: (K,) times at which each is keyed.
         step: the two keyed frames that it is about.
         swept_deg: how far each of them turns between those, (before, after).
-        difference_deg, difference_frame: where the two rotations are furthest apart.
+        difference_deg, difference_frame: where between those the two rotations are furthest apart.
     """
 
     time: Floats
@@ -144,6 +144,7 @@ def compare_channel(
     was, now = rotations(before, channel, time, still), rotations(after, channel, time, still)
     reference = next((q for q in (was[0], now[0], *was, *now) if np.isfinite(q).all()), IDENTITY)
     apart = np.nan_to_num(np.degrees(quaternion.angle_between(was, now)), nan=0.0)
+    apart[(time < step[0]) | (time > step[1])] = 0.0
     return Angles(
         time=time,
         before=was,
@@ -189,13 +190,15 @@ def pose_frames(angles: Angles, most: int = MOST_POSES) -> Floats:
 
     At most `most`; the ends, the keys of the step and the furthest difference are always among them.
     """
-    turned = sum(_travel_deg(path) for path in (angles.before, angles.after))
+    turned = _travel_deg(angles.before) + _travel_deg(angles.after)
     cost = np.concatenate([[0.0], np.cumsum(turned / POSE_STEP_DEG + np.diff(angles.time))])
     needed = [angles.time[0], angles.time[-1], *angles.step, angles.difference_frame]
     keys = np.concatenate([angles.keys_before, angles.keys_after])
     needed = np.unique(np.concatenate([needed, keys[:: 1 + len(keys) * 2 // most]]))
     count = int(np.clip(np.ceil(cost[-1]) + 1, 2, max(2, most - len(needed))))
-    return np.unique(np.concatenate([needed, np.interp(np.linspace(0.0, cost[-1], count), cost, angles.time)]))
+    return np.asarray(
+        np.unique(np.concatenate([needed, np.interp(np.linspace(0.0, cost[-1], count), cost, angles.time)]))
+    )
 
 
 def _travel_deg(path: Floats) -> Floats:

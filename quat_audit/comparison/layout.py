@@ -51,7 +51,7 @@ def dashes(path: Floats, on: float, off: float) -> Floats:
     length = np.linalg.norm(whole[:, 1] - whole[:, 0], axis=1)
     whole, length = whole[length > 0], length[length > 0]
     if not len(length):
-        return whole
+        return np.zeros((0, 2, 2))
     end = np.cumsum(length)
     start = end - length
     period = on + off
@@ -78,7 +78,7 @@ def ticks(start: float, end: float, most: int, steps: Sequence[float]) -> Floats
     for step in steps:
         first, last = np.ceil(start / step - 1e-9), np.floor(end / step + 1e-9)
         if last - first < most:
-            return np.asarray(np.arange(first, last + 1) * step)
+            return np.asarray(np.arange(first, last + 1) * step + 0.0)
     return np.array([start, end])
 
 

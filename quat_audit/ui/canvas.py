@@ -23,6 +23,7 @@ def lines(pairs: Floats, colour: Colour, width: float) -> None:
     """Straight lines (N, 2, 2) of a width in pixels."""
     if not len(pairs):
         return
+    gpu.state.blend_set("ALPHA")  # drawing words switches it off
     shader = gpu.shader.from_builtin("POLYLINE_UNIFORM_COLOR")
     batch = batch_for_shader(shader, "LINES", {"pos": _flat(pairs)})
     shader.bind()
@@ -36,6 +37,7 @@ def fill(triangles: Floats, colour: Colour) -> None:
     """Triangles (N, 3, 2)."""
     if not len(triangles):
         return
+    gpu.state.blend_set("ALPHA")  # drawing words switches it off
     shader = gpu.shader.from_builtin("UNIFORM_COLOR")
     batch = batch_for_shader(shader, "TRIS", {"pos": _flat(triangles)})
     shader.bind()
@@ -69,6 +71,11 @@ def text_width(words: str, points: float) -> float:
     blf.size(_FONT, points)
     width: float = blf.dimensions(_FONT, words)[0]
     return width
+
+
+def done() -> None:
+    """Leave the state as Blender expects it."""
+    gpu.state.blend_set("NONE")
 
 
 def _flat(points: Floats) -> Any:

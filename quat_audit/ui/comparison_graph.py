@@ -22,18 +22,15 @@ _WORDS = (0.92, 0.92, 0.92, 1.0)
 
 def draw(context: Any, shown: Any) -> None:
     """The graph in the region that is drawn; nothing where there is no room for it."""
-    import gpu
-
     unit = context.preferences.system.ui_scale
     outside = place_of(context, unit)
     if outside is None:
         return
-    gpu.state.blend_set("ALPHA")
     canvas.rectangle(*outside, (0.08, 0.08, 0.08, 0.88))
     points = 11.0 * unit
     inside = _words(outside, shown, points, unit)
     _curves(inside, shown, points, unit, context.scene.frame_current_final)
-    gpu.state.blend_set("NONE")
+    canvas.done()
 
 
 def place_of(context: Any, unit: float) -> Box | None:
@@ -103,7 +100,7 @@ def _curves(box: Box, shown: Any, points: float, unit: float, now: float) -> Non
     for value in layout.ticks(0.0, top, max(2, int(box.height / (2.2 * points))), layout.DEGREE_STEPS):
         line = at([start, end], [value, value])
         canvas.lines(layout.segments(line), _GREY, 1.0)
-        words = f"{value:g}°"
+        words = f"{value + 0.0:g}°"
         left = box.x - 6 * unit - canvas.text_width(words, points)
         canvas.text(words, left, line[0, 1] - 0.35 * points, points, _WORDS)
     most = max(2, int(box.width / (canvas.text_width("0000", points) + 8 * unit)))
@@ -138,4 +135,4 @@ def _difference(box: Box, shown: Any, at: Any, points: float, unit: float) -> No
     x = bar[1, 0] + 6 * unit
     if x + width > box.x + box.width:
         x = bar[1, 0] - 6 * unit - width
-    canvas.text(words, x, 0.5 * (bar[0, 1] + bar[1, 1]), points, (*KEYED, 1.0))
+    canvas.text(words, x, bar[1, 1] - 0.9 * points, points, (*KEYED, 1.0))

@@ -25,8 +25,6 @@ SAME_PLACE = 1e-3
 
 def draw(context: Any, shown: Any) -> None:
     """Everything in the region that is drawn."""
-    import gpu
-
     region, view = context.region, context.region_data
     if view is None:
         return
@@ -36,11 +34,10 @@ def draw(context: Any, shown: Any) -> None:
     def flat(points: Floats) -> Floats:
         return layout.to_region(points, matrix, region.width, region.height)
 
-    gpu.state.blend_set("ALPHA")
     _ghosts(shown, flat, unit)
     for bone in shown.bones:
         _trail(shown, bone, flat, unit, context.scene.frame_current_final, main=bone == shown.bones[0])
-    gpu.state.blend_set("NONE")
+    canvas.done()
 
 
 def _ghosts(shown: Any, flat: Any, unit: float) -> None:
