@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable
 from typing import Any
 
 import bpy
 import numpy as np
 import ui_steps
+from mathutils import Euler
 from ui_driver import Hands, Turns
 
 _FLIP = ("QA104", "Arm.R")
@@ -40,6 +42,8 @@ def before_and_after(hands: Hands) -> Turns:
     yield from ui_steps.audit(hands)
     hands.need("a click on a finding chooses it", (yield from ui_steps.choose(hands, *_FLIP)))
     finding = ui_steps.active()
+    hands.need("the Go To button is there", (yield from hands.press("quat_audit.go_to")))
+    yield from _close_up(hands)
     bpy.context.scene.frame_set(int(finding.occurrences.frames[finding.worst, 0]))
     yield from hands.settle()
     broken, before = ui_steps.keys(), _scene_digest()
@@ -85,6 +89,19 @@ def before_and_after(hands: Hands) -> Turns:
     hands.check("edit mode, a rename and no armature any more: still alive", _state().shown is not None)
     yield from ui_steps.open_scene(hands, "clean")
     hands.check("another file switches it off", _state().shown is None and not _state().handles)
+
+
+def _close_up(hands: Hands) -> Turns:
+    """The bone that is selected, from the front, with room around it and below it for the graph."""
+    view = hands.area().spaces.active.region_3d
+    with hands.override("VIEW_3D", "WINDOW"):
+        bpy.ops.view3d.view_axis(type="FRONT")
+        bpy.ops.view3d.view_selected()
+    yield from hands.settle()
+    view.view_perspective = "PERSP"
+    view.view_rotation = Euler((math.radians(75), 0, math.radians(40))).to_quaternion()
+    view.view_distance *= 1.6
+    yield from hands.settle()
 
 
 def _pixels(hands: Hands) -> Turns:
