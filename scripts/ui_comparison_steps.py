@@ -100,7 +100,7 @@ def _close_up(hands: Hands) -> Turns:
     yield from hands.settle()
     view.view_perspective = "PERSP"
     view.view_rotation = Euler((math.radians(75), 0, math.radians(40))).to_quaternion()
-    view.view_distance *= 1.6
+    view.view_distance *= 3.2
     yield from hands.settle()
 
 
