@@ -17,7 +17,14 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted(path.relative_to(ROOT).as_posix() for path in [ROOT / "README.md", *DOCS.rglob("*.md")])
 # Taken from the real interface by scripts/test_ui.py.
-PICTURES = ("panel-findings.png", "panel-detail.png", "after-fix.png", "graph-editor.png", "preview-side-by-side.png")
+PICTURES = (
+    "panel-findings.png",
+    "panel-detail.png",
+    "before-and-after.png",
+    "after-fix.png",
+    "graph-editor.png",
+    "preview-side-by-side.png",
+)
 
 
 def test_the_rules_pages_are_fresh() -> None:

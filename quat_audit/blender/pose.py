@@ -120,7 +120,7 @@ def pose_steps(
         # An armature that is hidden is posed only because a mesh that is not hidden needs it.
         keep = any(not rig.visible_get() for _, rig in pairs)
         while number < len(at):
-            with _stepping(scene, keep=keep):
+            with stepping(scene, keep=keep):
                 until = time.perf_counter() + max(slice_seconds, putting_back)
                 while number < len(at):
                     whole = int(np.floor(at[number]))
@@ -179,7 +179,7 @@ def _action_name(rig: Any) -> str:
 
 
 @contextmanager
-def _stepping(scene: Any, *, keep: bool) -> Iterator[None]:
+def stepping(scene: Any, *, keep: bool) -> Iterator[None]:
     """Switch mesh modifiers off (unless they are to be kept) while the frame changes; put everything back."""
     frame, subframe = scene.frame_current, scene.frame_subframe
     meshes = [o for o in scene.objects if o.type == "MESH" and len(o.modifiers)]

@@ -9,9 +9,10 @@ skin_auditing.py skin_repairing.py                the same for weights and defor
 wording.py icons.py   how a finding is put into words and icons
 properties.py preferences.py                      what the panel and the extension remember
 panel.py skin_panel.py lists.py menus.py          what is drawn
-audit_, skin_, fix_, navigate_, ignore_, report_, key_operators.py    what is clicked
+audit_, skin_, fix_, navigate_, ignore_, report_, key_, comparison_operators.py    what is clicked
 preview.py preview_source.py preview_drawing.py   the skinning preview: what it holds, shows, and draws
 preview_properties.py preview_operators.py preview_panel.py    its choices, buttons and panel
+comparing.py comparison_view.py comparison_graph.py canvas.py       before and after of a repair, and its drawing
 hooks.py translations.py                          automatic audits, languages
 """
 
@@ -27,6 +28,8 @@ import bpy
 from ..blender import compat
 from . import (
     audit_operators,
+    comparing,
+    comparison_operators,
     fix_operators,
     following,
     hooks,
@@ -60,10 +63,12 @@ MODULES: Sequence[ModuleType] = (
     ignore_operators,
     report_operators,
     key_operators,
+    comparison_operators,
     hooks,
     menus,
     panel,
     skin_panel,
+    comparing,
     following,
     preview_properties,
     preview_operators,

@@ -11,7 +11,7 @@ import bpy
 from bpy.props import EnumProperty
 
 from ..finding import NONE, Text
-from . import auditing, following, properties, repairing, scope
+from . import auditing, comparing, following, properties, repairing, scope
 from .results import RESULTS
 from .rows import ACTION, MESH, Row
 from .wording import MOST_REASONS, enabled, lines, reasons, remedy_of, say, say_report, summary_of
@@ -84,6 +84,7 @@ def repair(operator: Any, context: Any, rows: Sequence[Row], *, unsafe: bool) ->
         return {"CANCELLED"}
     operator.report({"INFO"}, "; ".join(said))
     RESULTS.message = "; ".join(said)
+    comparing.keep_last(outcome.edits, rows, RESULTS.message)
     return {"FINISHED"}
 
 

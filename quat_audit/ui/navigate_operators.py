@@ -13,9 +13,9 @@ from bpy.props import EnumProperty, IntProperty
 
 from ..blender import show, show_mesh
 from ..finding import Text
-from . import auditing, properties, repairing, scope
+from . import auditing, comparing, properties, repairing, scope
 from .results import RESULTS
-from .rows import MESH, Row
+from .rows import ACTION, MESH, Row
 from .wording import enabled, say, say_report
 
 # Markers are found again by their name: Blender 5.0 took custom properties from them.
@@ -58,6 +58,7 @@ def _show_keys(context: Any, row: Row, number: int) -> list[str]:
         if not keys:
             remarks.append(RESULTS.outdated(row) or Text("There is no key at this frame any more"))
         show.frame_graph_editors(context)
+    comparing.follow(context, row, number, auditing.settings_of_results(context, ACTION))
     return remarks
 
 

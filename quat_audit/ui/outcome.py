@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from ..clip import Clip
 from ..finding import Proof, Refused, SkinProof, Text
 from .rows import Place
 
@@ -43,6 +44,7 @@ class Outcome:
     refused: list[Refused] = field(default_factory=list)
     outdated: int = 0  # findings that the file does not have any more
     failed: list[Text] = field(default_factory=list)
+    edits: list[tuple[Place, Clip, Clip]] = field(default_factory=list)  # clips before and after
 
     @property
     def changed(self) -> bool:

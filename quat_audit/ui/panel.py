@@ -8,11 +8,11 @@ from typing import Any
 import bpy
 
 from ..finding import NONE, SAFE, SEVERITIES, UNSAFE, Text
-from . import auditing, fix_operators, following, icons, properties, scope
+from . import auditing, comparing, fix_operators, following, icons, properties, scope
 from .results import RESULTS, Summary
 from .rows import ACTION, MESH, Row
 from .translations import CONTEXT
-from .wording import figures, lines, remedy_of, say, summary_of
+from .wording import figures, frame_number, lines, remedy_of, say, summary_of
 
 CATEGORY = "Rig Audit"
 # Of a long list in the panel, what is read.
@@ -81,6 +81,7 @@ class _Main:
 def _draw_summary(layout: Any, context: Any) -> None:
     if RESULTS.message:
         paragraph(layout, context, say(RESULTS.message), icon="INFO")
+    _draw_comparison(layout)
     if not RESULTS.audited:
         return
     summary = RESULTS.summary()
@@ -127,6 +128,18 @@ def _clean(summary: Summary) -> list[Text]:
     if ACTION in RESULTS.profiles:
         found.append(Text("Clean: {keys} keys", {"keys": summary.keys}) if summary.keys else Text("No keys to audit"))
     return found
+
+
+def _draw_comparison(layout: Any) -> None:
+    """The switch of the before and after that is drawn, or the offer of that of the last fix."""
+    shown = comparing.STATE.shown
+    if shown is not None:
+        first, second = (frame_number(frame) for frame in shown.angles.step)
+        values = {"bone": shown.label, "first": first, "second": second}
+        words = say(Text("Before and after: {bone}, frames {first} to {second}", values))
+        layout.operator("quat_audit.compare_off", text=words, icon="PANEL_CLOSE", depress=True, translate=False)
+    elif comparing.offered(RESULTS.message) is not None:
+        layout.operator("quat_audit.compare_last", icon="ONIONSKIN_ON")
 
 
 class _Findings:
@@ -232,6 +245,8 @@ def _draw_fix(layout: Any, context: Any, row: Row) -> None:
     if remedy and row.finding.fix != NONE:
         paragraph(layout, context, remedy)
         layout.operator("quat_audit.fix_active")
+    shown = comparing.STATE.shown
+    layout.operator("quat_audit.compare", icon="ONIONSKIN_ON", depress=shown is not None and shown.key == row.key)
 
 
 def _first_upper(text: str) -> str:

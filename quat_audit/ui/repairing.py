@@ -65,7 +65,7 @@ def find_record(place: Place, played_by: Any = None) -> BlenderClip | None:
 
 def _repair_clip(record: BlenderClip, rows: Sequence[Row], settings: Settings, unsafe: bool, outcome: Outcome) -> None:
     wanted = {(row.key.code, row.key.data_path) for row in rows}
-    rules = [_only(rule, wanted) for rule in settings.rules if rule.code in {code for code, _ in wanted}]
+    rules = [only(rule, wanted) for rule in settings.rules if rule.code in {code for code, _ in wanted}]
     before = record.clip
     found = [f for rule in rules for f in find(rule, before, settings.limits) if why_ignored(before, f) is None]
     outcome.outdated += len(wanted - {(f.code, f.data_path) for f in found})
@@ -82,11 +82,12 @@ def _repair_clip(record: BlenderClip, rows: Sequence[Row], settings: Settings, u
             after = stored.clip
             _account(before, after, repair, found, auditing.place_of(record), unsafe, outcome)
             outcome.refused += [Refused("", "", why) for why in written.skipped]
+            outcome.edits.append((auditing.place_of(record), before, with_origins(after, repair.clip)))
             record = stored
     RESULTS.replace_one(auditing.audit_record(record, settings))
 
 
-def _only(rule: Rule, wanted: Collection[tuple[str, str]]) -> Rule:
+def only(rule: Rule, wanted: Collection[tuple[str, str]]) -> Rule:
     """The rule, blind to all but some (code, data path)."""
 
     def chosen(clip: Clip, limits: Limits) -> list[Finding]:

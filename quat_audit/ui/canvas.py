@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Lines, areas and words in pixels of the region that is drawn, by built-in shaders that every backend has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import blf
+import gpu
+import numpy as np
+from gpu_extras.batch import batch_for_shader
+
+from ..clip import Floats
+
+Colour = Sequence[float]
+_FONT = 0  # Blender's interface font, with its fall-backs for every script
+# Corners of a disc: round at the few pixels that a dot has.
+_CORNERS = 16
+
+
+def lines(pairs: Floats, colour: Colour, width: float) -> None:
+    """Straight lines (N, 2, 2) of a width in pixels."""
+    if not len(pairs):
+        return
+    gpu.state.blend_set("ALPHA")  # drawing words switches it off
+    shader = gpu.shader.from_builtin("POLYLINE_UNIFORM_COLOR")
+    batch = batch_for_shader(shader, "LINES", {"pos": _flat(pairs)})
+    shader.bind()
+    shader.uniform_float("viewportSize", gpu.state.viewport_get()[2:])
+    shader.uniform_float("lineWidth", width)
+    shader.uniform_float("color", tuple(colour))
+    batch.draw(shader)
+
+
+def fill(triangles: Floats, colour: Colour) -> None:
+    """Triangles (N, 3, 2)."""
+    if not len(triangles):
+        return
+    gpu.state.blend_set("ALPHA")  # drawing words switches it off
+    shader = gpu.shader.from_builtin("UNIFORM_COLOR")
+    batch = batch_for_shader(shader, "TRIS", {"pos": _flat(triangles)})
+    shader.bind()
+    shader.uniform_float("color", tuple(colour))
+    batch.draw(shader)
+
+
+def discs(centres: Floats, radius: float, colour: Colour) -> None:
+    """Dots (N, 2)."""
+    centres = centres[np.isfinite(centres).all(axis=1)] if len(centres) else np.zeros((0, 2))
+    angle = np.linspace(0.0, 2.0 * np.pi, _CORNERS + 1)
+    rim = radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    fan = np.stack([np.zeros((_CORNERS, 2)), rim[:-1], rim[1:]], axis=1)
+    fill((centres[:, None, None] + fan).reshape(-1, 3, 2), colour)
+
+
+def rectangle(x: float, y: float, width: float, height: float, colour: Colour) -> None:
+    a, b, c, d = (x, y), (x + width, y), (x + width, y + height), (x, y + height)
+    fill(np.array([[a, b, c], [a, c, d]]), colour)
+
+
+def text(words: str, x: float, y: float, points: float, colour: Colour) -> None:
+    """Words whose baseline begins at a place."""
+    blf.size(_FONT, points)
+    blf.color(_FONT, *colour)
+    blf.position(_FONT, x, y, 0.0)
+    blf.draw(_FONT, words)
+
+
+def text_width(words: str, points: float) -> float:
+    blf.size(_FONT, points)
+    width: float = blf.dimensions(_FONT, words)[0]
+    return width
+
+
+def done() -> None:
+    """Leave the state as Blender expects it."""
+    gpu.state.blend_set("NONE")
+
+
+def _flat(points: Floats) -> Any:
+    """(N, 3) float32 on the plane of the region."""
+    flat = points.reshape(-1, 2)
+    return np.column_stack([flat, np.zeros(len(flat))]).astype(np.float32)

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Steps of the UI test about the before and after of a repair: drawn, kept across the fix, and taken off again."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable
+from typing import Any
+
+import bpy
+import numpy as np
+import ui_steps
+from mathutils import Euler
+from ui_driver import Hands, Turns
+
+_FLIP = ("QA104", "Arm.R")
+
+
+def _state() -> Any:
+    return ui_steps.module("ui.comparing").STATE
+
+
+def _scene_digest() -> str:
+    """All that a comparison must leave alone: frame, poses, objects, and every number of every key."""
+    digest = hashlib.sha256()
+    keys = ui_steps.keys()
+    for curve in sorted(keys):
+        digest.update(b"".join(keys[curve]))
+    rig = bpy.data.objects["Rig"]
+    poses = [tuple(map(tuple, bone.matrix_basis)) for bone in rig.pose.bones]
+    words = (bpy.context.scene.frame_current_final, poses, sorted(o.name for o in bpy.data.objects), rig.mode)
+    digest.update(repr(words).encode())
+    return digest.hexdigest()
+
+
+def before_and_after(hands: Hands) -> Turns:
+    """The flip of an arm: drawn before it is fixed, still drawn afterwards, undone, switched off."""
+    yield from ui_steps.open_scene(hands, "broken")
+    yield from ui_steps.show_rig(hands)
+    hands.need("the sidebar shows the tab", (yield from hands.open_sidebar()))
+    yield from ui_steps.audit(hands)
+    hands.need("a click on a finding chooses it", (yield from ui_steps.choose(hands, *_FLIP)))
+    finding = ui_steps.active()
+    hands.need("the Go To button is there", (yield from hands.press("quat_audit.go_to")))
+    yield from _close_up(hands)
+    bpy.context.scene.frame_set(int(finding.occurrences.frames[finding.worst, 0]))
+    yield from hands.settle()
+    broken, before = ui_steps.keys(), _scene_digest()
+    yield from hands.over()
+    yield from hands.turns(10)
+    bare = yield from _pixels(hands)
+
+    hands.need("the Before and After button is there", (yield from hands.press("quat_audit.compare")))
+    yield from hands.until(lambda: _state().shown is not None, 10)
+    hands.need("before and after is on", _state().shown is not None and len(_state().handles) == 1)
+    hands.check("before and after changed nothing of the scene", _scene_digest() == before)
+    poses = _state().shown.poses
+    hands.check("there are poses to show, at most 240", poses is not None and len(poses.frames) <= 240)
+    yield from hands.picture("before-and-after")
+    drawn = yield from _pixels(hands)
+    hands.check("something is drawn into the viewport", int((drawn != bare).any(axis=-1).sum()) > 5000)
+
+    hands.need("the Fix This button is there", (yield from hands.press("quat_audit.fix_active")))
+    yield from hands.until(lambda: ui_steps.keys() != broken, 10)
+    fixed = _scene_digest()
+    hands.check("the fix is done and the before and after stays", fixed != before and _state().shown is not None)
+    yield from hands.picture("before-and-after-fixed")
+    yield from hands.over()
+    yield from hands.key("Z", ctrl=True)
+    hands.check("undo under it: the keys are as they were", ui_steps.keys() == broken)
+    hands.check("undo leaves it drawn", _state().shown is not None)
+    undone = _scene_digest()  # undo brings the frame of its step back, too
+    hands.need("the button that takes it off is there", (yield from hands.press("quat_audit.compare_off")))
+    hands.check("it is off, and no draw handler is left", _state().shown is None and not _state().handles)
+    hands.check("off: the scene is as it was", _scene_digest() == undone)
+
+    hands.need("on once more", (yield from hands.press("quat_audit.compare")))
+    yield from hands.over()
+    with hands.override("VIEW_3D", "WINDOW"):
+        bpy.ops.object.mode_set(mode="EDIT")
+    yield from hands.settle()
+    with hands.override("VIEW_3D", "WINDOW"):
+        bpy.ops.object.mode_set(mode="POSE")
+    bpy.data.objects["Rig"].data.bones["Arm.R"].name = "Renamed"
+    yield from hands.settle()
+    bpy.data.objects.remove(bpy.data.objects["Rig"])
+    yield from hands.turns(10)
+    hands.check("edit mode, a rename and no armature any more: still alive", _state().shown is not None)
+    yield from ui_steps.open_scene(hands, "clean")
+    hands.check("another file switches it off", _state().shown is None and not _state().handles)
+
+
+def _close_up(hands: Hands) -> Turns:
+    """The bone that is selected, from the front, with room around it and below it for the graph."""
+    view = hands.area().spaces.active.region_3d
+    with hands.override("VIEW_3D", "WINDOW"):
+        bpy.ops.view3d.view_axis(type="FRONT")
+        bpy.ops.view3d.view_selected()
+    yield from hands.settle()
+    view.view_perspective = "PERSP"
+    view.view_rotation = Euler((math.radians(75), 0, math.radians(40))).to_quaternion()
+    view.view_distance *= 3.2
+    yield from hands.settle()
+
+
+def _pixels(hands: Hands) -> Turns:
+    """(height, width, 3) of the viewport's drawing, left of what covers it."""
+    import gpu
+
+    found: list[Any] = []
+    region = hands.region(part="WINDOW")
+
+    def read() -> None:
+        if bpy.context.region == region and not found:
+            width, height = region.width // 2, region.height // 2
+            buffer = gpu.state.active_framebuffer_get().read_color(0, 0, width, height, 3, 0, "UBYTE")
+            buffer.dimensions = width * height * 3
+            found.append(np.array(buffer, dtype=np.uint8).reshape(height, width, 3))
+
+    # Handlers are called in the order in which they came: this one sees what the others drew.
+    handle = bpy.types.SpaceView3D.draw_handler_add(read, (), "WINDOW", "POST_PIXEL")
+    region.tag_redraw()
+    yield from hands.until(lambda: bool(found), 10)
+    bpy.types.SpaceView3D.draw_handler_remove(handle, "WINDOW")
+    return found[0]
+
+
+STEPS: tuple[Callable[[Hands], Turns], ...] = (before_and_after,)
+PICTURES = (before_and_after,)
