@@ -59,7 +59,7 @@ def audited_rig() -> None:
 
 
 # Operators that undo what another one does need that done first.
-FIRST = {"markers_remove": "markers_add", "unignore": "ignore"}
+FIRST = {"markers_remove": "markers_add", "unignore": "ignore", "compare_off": "compare", "compare_last": "fix_safe"}
 
 
 def operators() -> list[str]:
