@@ -80,8 +80,12 @@ def read_object_steps(obj: Any) -> Iterator[BlenderSkin | None]:
     """
     if obj.is_missing or (obj.data is not None and obj.data.is_missing):
         library = (obj.library or obj.data.library).filepath
-        why = "{mesh} is linked from {library}, where it is no longer found: relocate the library"
-        raise SkinError(Text(why, {"mesh": obj.name, "library": library}))
+        raise SkinError(
+            Text(
+                "{mesh} is linked from {library}, where it is no longer found: relocate the library",
+                {"mesh": obj.name, "library": library},
+            )
+        )
     if obj.type != "MESH":
         raise SkinError(Text("{mesh} is no mesh: select one", {"mesh": obj.name}))
     modifier = _modifier(obj)
