@@ -104,7 +104,7 @@ def pose_steps(
 ) -> Iterator[tuple[float, list[Motion | str] | None]]:
     """The same in steps: (share of the frames done, None) after each, at last (1.0, what `pose_many` gives).
 
-    A step takes about `slice_seconds`, or up to twice as long where putting the scene back takes longer, so that less of
+    A step takes about `slice_seconds`, up to twice as long where putting the scene back takes longer, so that less of
     the time goes into that. After each the scene is as it was; closing the iterator leaves nothing behind.
     """
     scene = bpy.context.scene
