@@ -417,7 +417,7 @@ def test_while_an_audit_runs_nothing_else_does() -> None:
 def test_every_operator_is_described_and_undoable_when_it_changes_data() -> None:
     classes = {c.bl_idname: c for m in ui.MODULES for c in m.CLASSES if issubclass(c, bpy.types.Operator)}
     assert {name.removeprefix("quat_audit.") for name in classes} == {n for n in dir(ops) if not n.startswith("__")}
-    reads_only = {"audit", "check_rows", "clear_results", "export_report", "help"}
+    reads_only = {"audit", "check_rows", "clear_results", "export_report", "help", "preview"}
     for identifier, cls in classes.items():
         if "INTERNAL" in cls.bl_options:
             continue
