@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Findings that somebody has looked at and wants to keep: what is ignored, why, and how that is written down.
 
-An ignore belongs to an action and names a rule and a data path. It is kept as JSON text, so that it can live in a
-custom property of the action (`blender/ignore.py`) and any tool can read it.
+An ignore belongs to an action or a mesh object and names a rule and a data path. It is kept as JSON text, so that it
+can live in a custom property (`blender/ignore.py`) and any tool can read it.
 """
 
 from __future__ import annotations

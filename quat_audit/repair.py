@@ -191,13 +191,19 @@ def repair_skin(
             elif touched:
                 changed[rule.code] = changed.get(rule.code, 0) + touched
                 current = edited
-    far, frame = _moved(skin, current, motion, np.ones(len(skin), dtype=bool))
     return SkinRepair(
         skin=current,
         applied=tuple(Applied(code, 1, vertices) for code, vertices in sorted(changed.items())),
         refused=tuple(Refused(code, skin.mesh, why) for code, why in sorted(refused.items())),
-        proof=SkinProof(int(_differ(skin, current).sum()), _moved(skin, current, motion, _sound(skin))[0], far, frame),
+        proof=prove_skin(skin, current, motion),
     )
+
+
+def prove_skin(before: Skin, after: Skin, motion: Motion) -> SkinProof:
+    """What other weights of the same vertices do to a mesh over a clip."""
+    far, frame = _moved(before, after, motion, np.ones(len(before), dtype=bool))
+    sound = _moved(before, after, motion, _sound(before))[0]
+    return SkinProof(int(_differ(before, after).sum()), sound, far, frame)
 
 
 def _sound(skin: Skin) -> Bools:

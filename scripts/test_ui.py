@@ -27,7 +27,7 @@ from pathlib import Path
 import build_extension
 import environment
 
-SCENES = ("clean", "broken", "long", "skin")
+SCENES = ("clean", "broken", "long", "skin", "tube")
 LANGUAGES = ("en_US", "zh_HANS")
 _TIME_LIMIT = 900  # seconds for one language; a run takes one to two minutes
 
@@ -50,7 +50,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--zip", type=Path, metavar="FILE", help="the extension; default: built from this checkout")
     parser.add_argument("--output", type=Path, metavar="DIR", help="for screenshots and logs; default: thrown away")
     parser.add_argument("--language", action="append", choices=LANGUAGES, help="default: all (repeatable)")
-    parser.add_argument("--only", metavar="STEP", help="one step of scripts/ui_steps.py, by name")
+    parser.add_argument("--only", metavar="STEP", help="one step of scripts/ui_steps.py or ui_skin_steps.py, by name")
     parser.add_argument("--virtual-screen", action="store_true", help="take the pictures from X: nobody else uses it")
     options = parser.parse_args(arguments)
     tally = Tally()

@@ -100,7 +100,7 @@ def _at_frame(hands: Hands, frame: int) -> Turns:
 
 def skinning_preview(hands: Hands) -> Turns:
     """On, scrubbed, every look, the worst frame, off: it is seen, and the scene is as it was."""
-    yield from open_scene(hands, "skin")
+    yield from open_scene(hands, "tube")
     yield from show_tube(hands)
     hands.need("the sidebar shows the tab", (yield from hands.open_sidebar()))
     hands.need("the panel Skinning Preview folds out", (yield from _open_panel(hands)))
@@ -186,7 +186,7 @@ def _panels() -> set[bytes]:
 
 def preview_hostile(hands: Hands) -> Turns:
     """What happens to the mesh under the preview: weights, edit mode, undo, deletion, two windows, another file."""
-    yield from open_scene(hands, "skin")
+    yield from open_scene(hands, "tube")
     yield from show_tube(hands)
     obj, rig = bpy.data.objects[ui_scenes.SKINNED], bpy.data.objects[ui_scenes.SKIN_RIG]
     with hands.override("VIEW_3D", "WINDOW"):
@@ -237,7 +237,7 @@ def preview_hostile(hands: Hands) -> Turns:
     back = preview() is not None and preview().made is not None and not preview().why_nothing
     hands.check("the deletion undone: it draws again", back, preview() and preview().remarks)
 
-    yield from open_scene(hands, "skin")
+    yield from open_scene(hands, "tube")
     hands.check("another file opened: it is off", preview() is None)
     with hands.override("VIEW_3D", "WINDOW"):
         bpy.ops.quat_audit.preview()

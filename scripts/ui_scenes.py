@@ -6,7 +6,8 @@ blender --background --factory-startup --python scripts/ui_scenes.py -- DIR
 clean.blend    the example walk, nothing wrong
 broken.blend   the walk with several faults at once, among them sign flips (`FLIPPED`)
 long.blend     an armature with more than 1,000,000 keys
-skin.blend     a tube over three bones, twisted and bent (`SKINNED`, `SKIN_WORST`: the frame of the largest twist)
+skin.blend     the walk with a body whose weights have several faults, and an elbow that collapses
+tube.blend     a tube over three bones, twisted and bent (`SKINNED`, `SKIN_WORST`: the frame of the largest twist)
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import example_faults
+import example_skin_faults
 from example_walk import RIG, clean
 
-ACTION = "Walk"
+ACTION, BODY = "Walk", "Body"
 FLIPPED = ("Arm.R", "Thigh.L")
 _LONG_BONES, _LONG_FRAMES = 130, 2_000
 SKINNED, SKIN_RIG, SKIN_WORST = "Tube", "Tube Rig", 31
@@ -52,6 +54,32 @@ def make(folder: Path) -> None:
     _show(folder / "broken.blend")
     _long(folder / "long.blend")
     _skin(folder / "skin.blend")
+    _twisted(folder / "tube.blend")
+
+
+def _skin(path: Path) -> None:
+    import example_blend
+
+    faulty = clean()
+    for fault in (
+        example_skin_faults.unweighted_vertex,
+        example_skin_faults.weights_not_normalised,
+        example_skin_faults.group_without_bone,
+        example_skin_faults.bad_weight,
+        example_skin_faults.volume_collapse,
+    ):
+        faulty = fault(faulty)
+    example_blend.save(faulty, path)
+    body = bpy.data.objects[BODY]
+    bpy.context.view_layer.objects.active = body
+    body.select_set(True)
+    bpy.context.scene.frame_set(5)
+    bpy.ops.wm.save_as_mainfile(filepath=str(path), check_existing=False)
+
+
+def weights(obj: Any) -> list[list[tuple[int, bytes]]]:
+    """Every stored weight of a mesh object, bit for bit: (group, float32) of each vertex."""
+    return [[(g.group, np.float32(g.weight).tobytes()) for g in vertex.groups] for vertex in obj.data.vertices]
 
 
 def _show(path: Path) -> None:
@@ -98,7 +126,7 @@ def _long(path: Path) -> None:
     bpy.ops.wm.save_as_mainfile(filepath=str(path), check_existing=False)
 
 
-def _skin(path: Path) -> None:
+def _twisted(path: Path) -> None:
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
     scene = bpy.context.scene
     data = bpy.data.armatures.new(SKIN_RIG)

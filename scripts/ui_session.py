@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import ui_driver
 import ui_preview_steps
+import ui_skin_steps
 import ui_steps
 
 _TURN = 0.005  # seconds between two turns: Blender draws and answers events in between
@@ -29,8 +30,8 @@ _PERSISTENT = True
 
 def _steps(language: str) -> list[Callable[[ui_driver.Hands], ui_driver.Turns]]:
     """All in English; of the rest what says something in every language."""
-    steps = (*ui_steps.STEPS, *ui_preview_steps.STEPS)
-    pictures = (*ui_steps.PICTURES, *ui_preview_steps.PICTURES)
+    steps = (*ui_steps.STEPS, *ui_skin_steps.STEPS, *ui_preview_steps.STEPS)
+    pictures = (*ui_steps.PICTURES, *ui_skin_steps.STEPS, *ui_preview_steps.PICTURES)
     return [step for step in steps if language == "en_US" or step in pictures]
 
 

@@ -93,6 +93,24 @@ def read_object_steps(obj: Any) -> Iterator[BlenderSkin | None]:
     yield BlenderSkin(skin, uid, rig_uid, name)
 
 
+def is_deformed_by(obj: Any, rig: Any) -> bool:
+    """Whether a mesh object has an Armature modifier (or a parent like one) of this armature."""
+    if obj.type != "MESH":
+        return False
+    return any(m.type == "ARMATURE" and m.object == rig for m in obj.modifiers) or (
+        _by_parent(obj) and obj.parent == rig
+    )
+
+
+def armature_of(obj: Any) -> Any:
+    """The armature by which a mesh object is read.
+
+    Raises:
+        SkinError: there is none; the message says why and what to do.
+    """
+    return _modifier(obj).object
+
+
 def _wants_armature(obj: Any) -> bool:
     return any(m.type == "ARMATURE" for m in obj.modifiers) or _by_parent(obj)
 

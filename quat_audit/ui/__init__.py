@@ -4,11 +4,12 @@
 results.py rows.py    the last audit as plain Python: rows, filters, what no longer applies     no bpy
 scope.py              what "active action", "whole file", … mean in the open file
 auditing.py           an audit in small steps; following.py keeps its result in step with the file
-repairing.py          repairs of chosen findings, with the proof
+repairing.py          repairs of chosen findings, with the proof; outcome.py tells it
+skin_auditing.py skin_repairing.py                the same for weights and deformation of meshes
 wording.py icons.py   how a finding is put into words and icons
 properties.py preferences.py                      what the panel and the extension remember
-panel.py lists.py menus.py                        what is drawn
-audit_, fix_, navigate_, ignore_, report_, key_operators.py    what is clicked
+panel.py skin_panel.py lists.py menus.py          what is drawn
+audit_, skin_, fix_, navigate_, ignore_, report_, key_operators.py    what is clicked
 preview.py preview_source.py preview_drawing.py   the skinning preview: what it holds, shows, and draws
 preview_properties.py preview_operators.py preview_panel.py    its choices, buttons and panel
 hooks.py translations.py                          automatic audits, languages
@@ -42,6 +43,8 @@ from . import (
     preview_properties,
     properties,
     report_operators,
+    skin_operators,
+    skin_panel,
     translations,
 )
 
@@ -51,6 +54,7 @@ MODULES: Sequence[ModuleType] = (
     properties,
     lists,
     audit_operators,
+    skin_operators,
     fix_operators,
     navigate_operators,
     ignore_operators,
@@ -59,6 +63,7 @@ MODULES: Sequence[ModuleType] = (
     hooks,
     menus,
     panel,
+    skin_panel,
     following,
     preview_properties,
     preview_operators,

@@ -12,23 +12,15 @@ from ..finding import ERROR, NOTE, WARNING, Text
 from . import auditing, following, preferences, properties, scope
 from .results import RESULTS, Summary
 from .translations import CONTEXT
-from .wording import degrees, say, say_report
+from .wording import enabled, figures, reasons, say_report
 
 # Blender gets its turn this often.
 TIMER_SECONDS = 0.01
 
 
-class QUATAUDIT_OT_audit(bpy.types.Operator):
-    """Look for broken rotation keys, and measure how much each of them shows"""
-
-    bl_idname = "quat_audit.audit"
-    bl_label = "Audit"
-    bl_options = {"REGISTER"}  # nothing of the file changes
-
-    scope: EnumProperty(  # type: ignore[valid-type]
-        name="Scope", description="What to audit", items=scope.ITEMS, default=scope.ACTIVE_ACTION, options={"SKIP_SAVE"}
-    )
-    profile: EnumProperty(  # type: ignore[valid-type]
+def profile_property() -> Any:
+    """The profile of an audit; the panel's choice where it is not given."""
+    return EnumProperty(
         name="Profile",
         description="What the animation is for: which rules apply, by which limits, and how severe they are",
         items=preferences.PROFILE_ITEMS,
@@ -37,19 +29,19 @@ class QUATAUDIT_OT_audit(bpy.types.Operator):
         translation_context=CONTEXT,
     )
 
+
+class Stepwise:
+    """An operator that audits at once, or in steps while Blender stays alive; `_make` begins the audit."""
+
     _job: auditing.Job | None = None
     _timer: Any = None
 
-    @classmethod
-    def poll(cls, context: Any) -> bool:
-        if auditing.RUNNING:
-            cls.poll_message_set("An audit is running; Esc stops it")
-            return False
-        why = scope.why_not(context, properties.state(context).scope)
-        if why is not None:
-            cls.poll_message_set(say(why))
-            return False
-        return True
+    def _make(self, context: Any, profile: str) -> auditing.Job:
+        """The audit, not yet begun. Raises NothingToAudit."""
+        raise NotImplementedError
+
+    def _outcome(self, summary: Summary) -> Text:
+        return outcome(summary)
 
     def execute(self, context: Any) -> set[str]:
         job = self._start(context)
@@ -99,13 +91,12 @@ class QUATAUDIT_OT_audit(bpy.types.Operator):
             self._tidy(context)
 
     def _start(self, context: Any) -> auditing.Job | None:
-        choices = properties.state(context)
-        name = self.scope if self.properties.is_property_set("scope") else choices.scope
-        profile = self.profile if self.properties.is_property_set("profile") else choices.profile
+        given = self.properties.is_property_set("profile")  # type: ignore[attr-defined]
+        profile = self.profile if given else properties.state(context).profile  # type: ignore[attr-defined]
         try:
-            return auditing.start(context, name, profile)
+            return self._make(context, profile)
         except auditing.NothingToAudit as error:
-            self.report({"WARNING"}, say_report(error.why))
+            self.report({"WARNING"}, say_report(error.why))  # type: ignore[attr-defined]
             return None
 
     def _show(self, context: Any) -> None:
@@ -132,13 +123,39 @@ class QUATAUDIT_OT_audit(bpy.types.Operator):
     def _end(self, context: Any, job: auditing.Job) -> set[str]:
         following.redraw()
         if job.why_aborted is not None:
-            self.report({"WARNING"}, say_report(job.why_aborted))
+            self.report({"WARNING"}, say_report(job.why_aborted))  # type: ignore[attr-defined]
             return {"CANCELLED"}
+        unread = [result.why_unread for result in job.found if result.why_unread]
+        if unread:
+            self.report({"WARNING"}, reasons(unread))  # type: ignore[attr-defined]
+        if job.found and len(unread) == len(job.found):
+            return {"CANCELLED"}  # none of them can be audited: what was found before stays
         summary = job.finish(context)
         if job.remark is not None:
-            self.report({"WARNING"}, say_report(job.remark))
-        self.report({"INFO"}, say_report(outcome(summary)))
+            self.report({"WARNING"}, say_report(job.remark))  # type: ignore[attr-defined]
+        self.report({"INFO"}, say_report(self._outcome(summary)))  # type: ignore[attr-defined]
         return {"FINISHED"}
+
+
+class QUATAUDIT_OT_audit(Stepwise, bpy.types.Operator):
+    """Look for broken rotation keys, and measure how much each of them shows"""
+
+    bl_idname = "quat_audit.audit"
+    bl_label = "Audit"
+    bl_options = {"REGISTER"}  # nothing of the file changes
+
+    scope: EnumProperty(  # type: ignore[valid-type]
+        name="Scope", description="What to audit", items=scope.ITEMS, default=scope.ACTIVE_ACTION, options={"SKIP_SAVE"}
+    )
+    profile: profile_property()  # type: ignore[valid-type]
+
+    @classmethod
+    def poll(cls, context: Any) -> bool:
+        return enabled(cls, auditing.why_running() or scope.why_not(context, properties.state(context).scope))
+
+    def _make(self, context: Any, profile: str) -> auditing.Job:
+        given = self.properties.is_property_set("scope")
+        return auditing.start(context, self.scope if given else properties.state(context).scope, profile)
 
 
 def outcome(summary: Summary) -> Text:
@@ -148,13 +165,22 @@ def outcome(summary: Summary) -> Text:
         "warnings": summary.counts[WARNING],
         "notes": summary.counts[NOTE],
         "keys": summary.keys,
-        "worst": degrees(max(summary.worst.values(), default=None)),
+        "worst": figures(largest(summary)),
     }
     if not any(summary.counts.values()):
         if not summary.keys:
             return Text("There are no keys to audit")
         return Text("Nothing found in {keys} keys", values)
     return Text("Errors: {errors}, warnings: {warnings}, notes: {notes}; the worst is {worst}", values)
+
+
+def largest(summary: Summary) -> dict[str, float]:
+    """Unit → the largest figure of all severities."""
+    found: dict[str, float] = {}
+    for worst in summary.worst.values():
+        for unit, value in worst.items():
+            found[unit] = max(found.get(unit, 0.0), value)
+    return found
 
 
 class QUATAUDIT_OT_clear_results(bpy.types.Operator):
@@ -166,10 +192,7 @@ class QUATAUDIT_OT_clear_results(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context: Any) -> bool:
-        if not RESULTS.audited:
-            cls.poll_message_set("There are no findings: audit first")
-            return False
-        return True
+        return enabled(cls, None if RESULTS.audited else Text("There are no findings: audit first"))
 
     def execute(self, context: Any) -> set[str]:
         RESULTS.clear()

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An audit of the open file in small steps, so that Blender stays alive; its result goes to `results`."""
+"""An audit of the open file in small steps, so that Blender stays alive; its result goes to `results`.
+
+What is audited is a function that makes the steps: of actions here, of meshes in `skin_auditing`.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import bpy
@@ -16,18 +20,21 @@ from ..finding import Finding, Text
 from ..fixing import Settings
 from . import preferences, properties, scope
 from .results import RESULTS, Summary
-from .rows import ClipResult, Place, clip_result
+from .rows import ACTION, Place, PlaceResult, clip_result
 
 # A step of reading or of one rule may take as long as it takes; after it, Blender gets its turn when this much has
 # been used.
 BUDGET_SECONDS = 0.04
+
+# An audit in steps: results go into the list, how much is done is yielded.
+Work = Callable[[list[PlaceResult]], Iterator[float]]
 
 
 def place_of(record: BlenderClip) -> Place:
     return Place(record.action_uid, record.handle, record.layer, record.strip)
 
 
-def audit_record(record: BlenderClip, settings: Settings) -> ClipResult:
+def audit_record(record: BlenderClip, settings: Settings) -> PlaceResult:
     """Audit one clip at once."""
     found = [
         f for _, _, some in audit_steps(record.clip, settings.rules, settings.limits, caps=settings.caps) for f in some
@@ -35,7 +42,7 @@ def audit_record(record: BlenderClip, settings: Settings) -> ClipResult:
     return _result(record, found)
 
 
-def _result(record: BlenderClip, found: Sequence[Finding]) -> ClipResult:
+def _result(record: BlenderClip, found: Sequence[Finding]) -> PlaceResult:
     clip = record.clip
     kept, ignored = split_ignored(clip, in_order(found))
     action = scope.find_action(record.action_uid)
@@ -52,13 +59,15 @@ class Job:
     It holds Blender's pointers while it reads: whoever is about to change the file calls `abort`.
     """
 
-    def __init__(self, targets: scope.Targets, settings: Settings, *, profile: str, scope_name: str) -> None:
-        self.profile, self.scope_name, self.remark = profile, scope_name, targets.remark
+    def __init__(
+        self, work: Work, *, profile: str, scope_name: str, remark: Text | None = None, kind: str = ACTION
+    ) -> None:
+        self.profile, self.scope_name, self.remark, self.kind = profile, scope_name, remark, kind
         self.fraction = 0.0
         self.done = False
         self.why_aborted: Text | None = None
-        self._found: list[ClipResult] = []
-        self._steps: Iterator[float] | None = self._work(targets, settings)
+        self.found: list[PlaceResult] = []
+        self._steps: Iterator[float] | None = work(self.found)
 
     def run(self, seconds: float = BUDGET_SECONDS) -> None:
         """Work for about as long: at least one step."""
@@ -87,40 +96,42 @@ class Job:
     def finish(self, context: Any) -> Summary:
         """Show what was found."""
         RESULTS.replace_all(
-            self._found,
+            self.found,
+            kind=self.kind,
             profile=self.profile,
             scope=self.scope_name,
             file=bpy.data.filepath,
             message=self.remark or "",
         )
         properties.sync(properties.state(context))
-        return RESULTS.summary()
+        return RESULTS.summary((self.kind,))
 
-    def _work(self, targets: scope.Targets, settings: Settings) -> Iterator[float]:
-        played_by = users.find_users()
-        yield 0.0
-        sizes = {uid: _size(uid) for uid in targets.uids}
-        total = max(sum(sizes.values()), 1)
-        begun = 0
-        for uid in targets.uids:
-            action = scope.find_action(uid)
-            if action is None:
-                continue
-            share = sizes[uid] / total
-            base = begun / total
-            records: list[BlenderClip] = []
-            # Reading and judging take about the same time.
-            for done in read_steps(action, played_by, records):
-                yield base + share * 0.5 * done
-            records = [record for record in records if targets.counts(record)]
-            for number, record in enumerate(records):
-                found: list[Finding] = []
-                for done, rules, some in audit_steps(record.clip, settings.rules, settings.limits, caps=settings.caps):
-                    found += some
-                    yield base + share * (0.5 + 0.5 * (number + done / rules) / len(records))
-                self._found.append(_result(record, found))
-                yield base + share * (0.5 + 0.5 * (number + 1) / len(records))
-            begun += sizes[uid]
+
+def _action_steps(targets: scope.Targets, settings: Settings, into: list[PlaceResult]) -> Iterator[float]:
+    played_by = users.find_users()
+    yield 0.0
+    sizes = {uid: _size(uid) for uid in targets.uids}
+    total = max(sum(sizes.values()), 1)
+    begun = 0
+    for uid in targets.uids:
+        action = scope.find_action(uid)
+        if action is None:
+            continue
+        share = sizes[uid] / total
+        base = begun / total
+        records: list[BlenderClip] = []
+        # Reading and judging take about the same time.
+        for done in read_steps(action, played_by, records):
+            yield base + share * 0.5 * done
+        records = [record for record in records if targets.counts(record)]
+        for number, record in enumerate(records):
+            found: list[Finding] = []
+            for done, rules, some in audit_steps(record.clip, settings.rules, settings.limits, caps=settings.caps):
+                found += some
+                yield base + share * (0.5 + 0.5 * (number + done / rules) / len(records))
+            into.append(_result(record, found))
+            yield base + share * (0.5 + 0.5 * (number + 1) / len(records))
+        begun += sizes[uid]
 
 
 def read_steps(action: Any, played_by: Any, into: list[BlenderClip]) -> Iterator[float]:
@@ -142,13 +153,23 @@ def _size(uid: int) -> int:
 RUNNING: list[Job] = []
 
 
+def why_running() -> Text | None:
+    """Why nothing else can be done while an audit runs."""
+    return Text("An audit is running; Esc stops it") if RUNNING else None
+
+
 def start(context: Any, scope_name: str, profile: str) -> Job:
     """Begin an audit. Raises ValueError, with what to do, when there is nothing to audit."""
     targets = scope.targets(context, scope_name)
     if targets.why_none is not None:
         raise NothingToAudit(targets.why_none)
+    return _job(context, targets, scope_name, profile)
+
+
+def _job(context: Any, targets: scope.Targets, scope_name: str, profile: str) -> Job:
     settings = preferences.settings(profile, preferences.get_or_default(context))
-    return Job(targets, settings, profile=profile, scope_name=scope_name)
+    work = partial(_action_steps, targets, settings)
+    return Job(work, profile=profile, scope_name=scope_name, remark=targets.remark)
 
 
 class NothingToAudit(ValueError):
@@ -169,9 +190,8 @@ def audit_now(
     if actions is None:
         job = start(context, scope_name, profile)
     else:
-        settings = preferences.settings(profile, preferences.get_or_default(context))
         targets = scope.Targets(tuple(action.session_uid for action in actions))
-        job = Job(targets, settings, profile=profile, scope_name=scope.FILE)
+        job = _job(context, targets, scope.FILE, profile)
     while job.running:
         job.run(60.0)
     if job.why_aborted is not None:
@@ -179,6 +199,6 @@ def audit_now(
     return job.finish(context)
 
 
-def settings_of_results(context: Any) -> Settings:
-    """By what the findings that are shown were found."""
-    return preferences.settings(RESULTS.profile, preferences.get_or_default(context))
+def settings_of_results(context: Any, kind: str) -> Settings:
+    """By what the findings that are shown, on actions or on meshes, were found."""
+    return preferences.settings(RESULTS.profiles[kind], preferences.get_or_default(context))

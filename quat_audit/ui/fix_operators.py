@@ -4,30 +4,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import bpy
 from bpy.props import EnumProperty
 
 from ..finding import NONE, Text
-from . import auditing, following, properties, repairing
+from . import auditing, following, properties, repairing, scope
 from .results import RESULTS
-from .rows import Row
-from .wording import lines, remedy_of, say, say_report, summary_of
+from .rows import ACTION, MESH, Row
+from .wording import MOST_REASONS, enabled, lines, reasons, remedy_of, say, say_report, summary_of
 
-# Of a long list of reasons, what is read before the report goes away.
-MOST_REASONS = 3
 DIALOG_WIDTH = 420
 
 
 def why_not_now(context: Any) -> Text | None:
     """Why nothing can be repaired at the moment."""
     if auditing.RUNNING:
-        return Text("An audit is running; Esc stops it")
+        return auditing.why_running()
     if not RESULTS.audited:
         return Text("There are no findings: audit first")
     if context.mode.startswith("EDIT"):
-        # Edit modes undo their own data only: the keys would stay changed.
+        # Edit modes undo their own data only: keys and weights would stay changed.
         return Text("Leave Edit Mode: a fix could not be undone there")
     return None
 
@@ -36,11 +35,22 @@ def why_not_row(row: Row | None) -> Text | str | None:
     """Why a finding cannot be repaired."""
     if row is None:
         return Text("No finding is chosen")
-    if row.locked:
-        return Text("Cannot be fixed: {why}", {"why": row.locked})
+    locked = why_locked(row)
+    if locked:
+        return Text("Cannot be fixed: {why}", {"why": locked})
     if row.finding.fix == NONE:
         return Text("There is no automatic fix for this finding")
     return None
+
+
+def why_locked(row: Row) -> str:
+    """Why nothing can be written where the finding is: as it was audited, and as it is now; "" when it can."""
+    if row.locked or row.key.place.kind != MESH:
+        return row.locked
+    obj = scope.find_object(row.key.place.uid)
+    if obj is not None and obj.data.is_editmode:
+        return Text("the mesh is in Edit Mode: leave it")
+    return ""
 
 
 def repair(operator: Any, context: Any, rows: Sequence[Row], *, unsafe: bool) -> set[str]:
@@ -49,7 +59,7 @@ def repair(operator: Any, context: Any, rows: Sequence[Row], *, unsafe: bool) ->
     if window is not None:
         window.cursor_set("WAIT")
     try:
-        outcome = repairing.repair_rows(rows, auditing.settings_of_results(context), unsafe=unsafe)
+        outcome = repairing.repair_rows(rows, partial(auditing.settings_of_results, context), unsafe=unsafe)
     finally:
         if window is not None:
             window.cursor_set("DEFAULT")
@@ -65,10 +75,8 @@ def repair(operator: Any, context: Any, rows: Sequence[Row], *, unsafe: bool) ->
         )
     refused = [f"{item.code} {say_report(item.why)}".strip() for item in outcome.refused]
     if refused:
-        shown = "; ".join(dict.fromkeys(refused[:MOST_REASONS]))
-        operator.report(
-            {"WARNING"}, say_report(Text("Not fixed on {count} channels: {why}", {"count": len(refused), "why": shown}))
-        )
+        values = {"count": len(refused), "why": reasons(refused)}
+        operator.report({"WARNING"}, say_report(Text("Not fixed on {count} channels: {why}", values)))
     if not outcome.changed:
         if not (outcome.failed or outcome.outdated or refused):
             operator.report({"INFO"}, say_report("Nothing had to be changed"))
@@ -81,12 +89,27 @@ def repair(operator: Any, context: Any, rows: Sequence[Row], *, unsafe: bool) ->
 
 def confirmation(rows: Sequence[Row]) -> Text:
     """What unsafe fixes are going to change, before they do."""
-    bones = len({(row.key.place, row.label) for row in rows})
-    unsafe = sum(not row.safe for row in rows)
-    values = {"findings": len(rows), "bones": bones, "unsafe": unsafe}
+    kinds = {row.key.place.kind for row in rows}
+    values = {
+        "findings": len(rows),
+        "bones": len({(row.key.place, row.label) for row in rows}),
+        "unsafe": sum(not row.safe for row in rows),
+    }
+    if kinds == {ACTION}:
+        return Text(
+            "Repairs {findings} findings on {bones} bones; {unsafe} of these fixes may change keyed poses. "
+            "Undo takes all of it back.",
+            values,
+        )
+    if kinds == {MESH}:
+        return Text(
+            "Repairs {findings} findings on meshes; {unsafe} of these fixes may move vertices. "
+            "Undo takes all of it back.",
+            values,
+        )
     return Text(
-        "Repairs {findings} findings on {bones} bones; {unsafe} of these fixes may change keyed poses. "
-        "Undo takes all of it back.",
+        "Repairs {findings} findings on bones and meshes; {unsafe} of these fixes may change keyed poses or move "
+        "vertices. Undo takes all of it back.",
         values,
     )
 
@@ -122,24 +145,22 @@ class QUATAUDIT_OT_fix_active(_Confirmed, bpy.types.Operator):
 
     @classmethod
     def description(cls, context: Any, properties_: Any) -> str:
-        row = properties.active_row(properties.state(context))
+        row = properties.chosen_row(context)
         if row is None:
             return say("Repair the finding that is shown; everything not at fault stays as it is")
         return remedy_of(row.key.code) or summary_of(row.key.code)
 
     @classmethod
     def poll(cls, context: Any) -> bool:
-        why = why_not_now(context) or why_not_row(properties.active_row(properties.state(context)))
-        if why is not None:
-            cls.poll_message_set(say(why))
-        return why is None
+        why = why_not_now(context) or why_not_row(properties.chosen_row(context))
+        return enabled(cls, why)
 
     def invoke(self, context: Any, event: Any) -> set[str]:
-        row = properties.active_row(properties.state(context))
+        row = properties.chosen_row(context)
         return self._ask(context, event, [row] if row is not None else [])
 
     def execute(self, context: Any) -> set[str]:
-        row = properties.active_row(properties.state(context))
+        row = properties.chosen_row(context)
         if row is None:
             return {"CANCELLED"}
         return repair(self, context, [row], unsafe=not row.safe)
@@ -157,9 +178,7 @@ class QUATAUDIT_OT_fix_safe(bpy.types.Operator):
         why = why_not_now(context)
         if why is None and not RESULTS.summary().safe:
             why = Text("No finding has a safe fix")
-        if why is not None:
-            cls.poll_message_set(say(why))
-        return why is None
+        return enabled(cls, why)
 
     def execute(self, context: Any) -> set[str]:
         return repair(self, context, [row for row in RESULTS.rows if row.safe], unsafe=False)
@@ -179,9 +198,7 @@ class QUATAUDIT_OT_fix_checked(_Confirmed, bpy.types.Operator):
             why = Text("Check some findings in the list first")
         elif why is None and not RESULTS.checked_rows():
             why = Text("None of the checked findings can be fixed")
-        if why is not None:
-            cls.poll_message_set(say(why))
-        return why is None
+        return enabled(cls, why)
 
     def invoke(self, context: Any, event: Any) -> set[str]:
         return self._ask(context, event, RESULTS.checked_rows())
@@ -210,10 +227,7 @@ class QUATAUDIT_OT_check_rows(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context: Any) -> bool:
-        if not RESULTS.rows:
-            cls.poll_message_set("There are no findings: audit first")
-            return False
-        return True
+        return enabled(cls, None if RESULTS.rows else Text("There are no findings: audit first"))
 
     def execute(self, context: Any) -> set[str]:
         listed = {row.key for row in RESULTS.shown_rows(properties.filters(properties.state(context)))}

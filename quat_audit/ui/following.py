@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Keeps the findings in step with the file: after an edit, an undo, a redo or a load, what still applies is known.
 
-Looking at the keys again costs about as much as reading them, so it is done a moment after the last change, an action
-at a time between two redraws, and never while drawing.
+Looking at keys and weights again costs about as much as reading them, so it is done a moment after the last change, an
+action or a mesh at a time between two redraws, and never while drawing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,9 +16,9 @@ from bpy.app.handlers import persistent
 
 from ..blender import read
 from ..finding import Text
-from . import auditing, properties, scope
+from . import auditing, properties, scope, skin_auditing
 from .results import RESULTS
-from .rows import Place, fingerprint
+from .rows import ACTION, MESH, Place, fingerprint
 
 # After the last change: long enough for a drag of keys to be over, short enough not to be noticed.
 DELAY_SECONDS = 0.25
@@ -28,17 +28,19 @@ EDITORS = ("VIEW_3D", "GRAPH_EDITOR", "DOPESHEET_EDITOR", "NLA_EDITOR")
 
 @dataclass
 class _Watch:
-    """What is to be looked at: `uids` of actions (None: all that have findings), and how many actions there were."""
+    """What is to be looked at: `uids` of actions and mesh objects (None: all that have findings); how many of each kind
+    there were.
+    """
 
     uids: set[int] | None = field(default_factory=set)
-    actions: int = -1
+    counts: dict[str, int] = field(default_factory=dict)
 
 
 _WATCH = _Watch()
 
 
 def look_again(uids: Iterable[int] | None = None, delay_seconds: float = DELAY_SECONDS) -> None:
-    """Some actions (None: all) may have changed: look at them soon."""
+    """Some actions or mesh objects (None: all) may have changed: look at them soon."""
     if not RESULTS.audited:
         return
     if uids is None:
@@ -49,11 +51,14 @@ def look_again(uids: Iterable[int] | None = None, delay_seconds: float = DELAY_S
         _schedule(delay_seconds)
 
 
-def notice_removed_actions() -> None:
-    """Asked while drawing, because Blender tells nobody when an action is removed."""
-    if RESULTS.audited and len(bpy.data.actions) != _WATCH.actions:
-        _WATCH.actions = len(bpy.data.actions)
-        look_again()
+def notice_removed() -> None:
+    """Asked while drawing, because Blender tells nobody when an action or an object is removed."""
+    if not RESULTS.audited:
+        return
+    for kind, count in ((ACTION, len(bpy.data.actions)), (MESH, len(bpy.data.objects))):
+        if _WATCH.counts.get(kind) != count:
+            _WATCH.counts[kind] = count
+            look_again(place.uid for place, _ in RESULTS.places() if place.kind == kind)
 
 
 def refresh_now() -> None:
@@ -93,25 +98,32 @@ def _tick() -> float | None:
 
 
 def _refresh_one() -> bool:
-    """Look at one action that may have changed. False when there is no more."""
-    mine = {place.action_uid for place, _ in RESULTS.places()}
+    """Look at one action or mesh that may have changed. False when there is no more."""
+    mine = {place.uid for place, _ in RESULTS.places()}
     changed = mine if _WATCH.uids is None else _WATCH.uids & mine
     _WATCH.uids = changed
     if not changed:
         return False
     uid = min(changed)
     changed.discard(uid)
-    action = scope.find_action(uid)
-    if action is None:
-        gone = [place for place, _ in RESULTS.places() if place.action_uid == uid]
-    else:
-        now = {auditing.place_of(record): record.clip for record in read.read_action(action)}
-        for place, clip in now.items():
-            RESULTS.saw(place, fingerprint(clip), clip.curves.data_path)
-        gone = [place for place, _ in RESULTS.places() if place.action_uid == uid and place not in now]
-    for place in gone:
+    places = {place for place, _ in RESULTS.places() if place.uid == uid}
+    for place in places - _saw(scope.find_holder(next(iter(places))), places):
         RESULTS.lost(place)
     return bool(changed)
+
+
+def _saw(holder: Any, places: set[Place]) -> set[Place]:
+    """Look at an action or a mesh object (None: it is gone); the places that it has now."""
+    if holder is None:
+        return set()
+    if isinstance(holder, bpy.types.Object):
+        for place in places:
+            RESULTS.saw(place, skin_auditing.state_of(holder))
+        return places
+    now = {auditing.place_of(record): record.clip for record in read.read_action(holder)}
+    for place, clip in now.items():
+        RESULTS.saw(place, fingerprint(clip), clip.curves.data_path)
+    return set(now)
 
 
 # --- what Blender tells
@@ -119,10 +131,28 @@ def _refresh_one() -> bool:
 
 @persistent
 def _depsgraph_update_post(scene: Any, depsgraph: Any) -> None:
-    if RESULTS.audited and depsgraph.id_type_updated("ACTION"):
+    if not RESULTS.audited:
+        return
+    if depsgraph.id_type_updated("ACTION"):
         look_again(
             update.id.original.session_uid for update in depsgraph.updates if isinstance(update.id, bpy.types.Action)
         )
+    meshes = [place.uid for place, _ in RESULTS.places() if place.kind == MESH]
+    # An audit steps through the frames, and puts back what it switched off.
+    if meshes and not auditing.RUNNING:
+        look_again(_weights_may_differ(depsgraph, meshes))
+
+
+def _weights_may_differ(depsgraph: Any, uids: Sequence[int]) -> Iterator[int]:
+    """Of some mesh objects, those whose weights, groups, locks or modifiers may have changed.
+
+    All of that updates the mesh; a pose updates the object and the armature alone.
+    """
+    updated = {update.id.original.session_uid for update in depsgraph.updates if update.is_updated_geometry}
+    for uid in uids if updated else ():
+        obj = scope.find_object(uid)
+        if obj is not None and obj.data.session_uid in updated:
+            yield uid
 
 
 @persistent
@@ -147,7 +177,7 @@ def _load_pre(*_: Any) -> None:
 def _load_post(*_: Any) -> None:
     if RESULTS.audited:
         if bpy.data.filepath and bpy.data.filepath == RESULTS.file:
-            RESULTS.rebind(_same_actions())
+            RESULTS.rebind(_same_places())
             look_again(delay_seconds=0.0)
         else:
             RESULTS.clear(Text("Another file was opened: audit again"))
@@ -159,14 +189,19 @@ def _load_post(*_: Any) -> None:
     properties.sync(properties.state(context))
 
 
-def _same_actions() -> dict[Place, Place]:
-    """Where the audited clips are after the file was loaded again: actions get new numbers, slots keep theirs."""
-    uids = {(a.name, a.library.filepath if a.library else ""): a.session_uid for a in bpy.data.actions}
+def _same_places() -> dict[Place, Place]:
+    """Where the audited clips and meshes are after the file was loaded again: actions and objects get new numbers,
+    slots keep theirs.
+    """
+    uids = {
+        kind: {(block.name, block.library.filepath if block.library else ""): block.session_uid for block in blocks}
+        for kind, blocks in ((ACTION, bpy.data.actions), (MESH, bpy.data.objects))
+    }
     found = {}
     for place, result in RESULTS.places():
-        uid = uids.get((result.action, result.library))
+        uid = uids[place.kind].get((result.name, result.library))
         if uid is not None:
-            found[place] = place._replace(action_uid=uid)
+            found[place] = place._replace(uid=uid)
     return found
 
 

@@ -1,31 +1,64 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Ignore a finding with a reason, and take that back. It is kept in the action, and respected headless too."""
+"""Ignore a finding with a reason, and take that back. It is kept in the action or the mesh object, and respected
+headless too.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import bpy
 from bpy.props import IntProperty, StringProperty
 
 from ..blender import ignore
+from ..errors import SkinError
 from ..finding import Text
-from . import auditing, fix_operators, following, properties, repairing, scope
+from . import auditing, fix_operators, following, properties, repairing, scope, skin_auditing
 from .results import RESULTS
-from .rows import Place
-from .wording import say, say_report
+from .rows import MESH, Place, PlaceResult, Row, unread_result
+from .wording import enabled, say_report
 
 
-def _audit_again(context: Any, place: Place) -> None:
-    record = repairing.find_record(place)
-    if record is not None:
-        RESULTS.replace_clip(auditing.audit_record(record, auditing.settings_of_results(context)))
+def _audit_again(context: Any, places: Iterable[Place]) -> None:
+    for place in places:
+        result = _audited(context, place)
+        if result is not None:
+            RESULTS.replace_one(result)
     properties.sync(properties.state(context))
     following.redraw()
 
 
+def _audited(context: Any, place: Place) -> PlaceResult | None:
+    settings = auditing.settings_of_results(context, place.kind)
+    if place.kind != MESH:
+        record = repairing.find_record(place)
+        return auditing.audit_record(record, settings) if record is not None else None
+    obj, shown = scope.find_object(place.uid), RESULTS.shown(place)
+    if obj is None or shown is None:
+        return None
+    try:
+        return skin_auditing.split_anew(obj, shown, settings)
+    except SkinError as error:
+        return unread_result(place, obj.name, error.why)
+
+
+def _why_not(row: Row | None) -> Text | None:
+    """Why a finding cannot be ignored."""
+    if row is None:
+        return Text("No finding is chosen")
+    holder = scope.find_holder(row.key.place)
+    if holder is None:
+        return RESULTS.outdated(row)
+    if ignore.is_editable(holder):
+        return None
+    if row.key.place.kind == MESH:
+        return Text("The mesh object is linked: ignore the finding in the file that it comes from")
+    return Text("The action is linked: ignore the finding in the file that it comes from")
+
+
 class QUATAUDIT_OT_ignore(bpy.types.Operator):
-    """Do not report this finding any more: it is meant, or does not matter. Kept in the action, with the reason"""
+    """Do not report this finding any more: it is meant, or does not matter. Kept in the action or mesh object"""
 
     bl_idname = "quat_audit.ignore"
     bl_label = "Ignore"
@@ -33,40 +66,27 @@ class QUATAUDIT_OT_ignore(bpy.types.Operator):
 
     reason: StringProperty(  # type: ignore[valid-type]
         name="Reason",
-        description="Why the finding is meant or does not matter; kept in the action",
+        description="Why the finding is meant or does not matter; kept with the action or mesh",
         options={"SKIP_SAVE"},
     )
 
     @classmethod
     def poll(cls, context: Any) -> bool:
-        row = properties.active_row(properties.state(context))
-        why = fix_operators.why_not_now(context)
-        if why is None and row is None:
-            why = Text("No finding is chosen")
-        if why is None and row is not None:
-            action = scope.find_action(row.key.place.action_uid)
-            if action is None:
-                why = RESULTS.outdated(row)
-            elif not action.is_editable or action.library is not None or action.override_library is not None:
-                why = Text("The action is linked: ignore the finding in the file that it comes from")
-        if why is not None:
-            cls.poll_message_set(say(why))
-        return why is None
+        return enabled(cls, fix_operators.why_not_now(context) or _why_not(properties.chosen_row(context)))
 
     def execute(self, context: Any) -> set[str]:
-        choices = properties.state(context)
-        row = properties.active_row(choices)
-        action = scope.find_action(row.key.place.action_uid) if row is not None else None
-        if row is None or action is None:
+        row, choices = properties.chosen_row(context), properties.state(context)
+        holder = scope.find_holder(row.key.place) if row is not None else None
+        if row is None or holder is None:
             return {"CANCELLED"}
         reason = self.reason if self.properties.is_property_set("reason") else choices.ignore_reason
         try:
-            ignore.add_ignore(action, row.key.code, row.key.data_path, reason.strip(), slot=row.finding.slot)
+            ignore.add_ignore(holder, row.key.code, row.key.data_path, reason.strip(), slot=row.finding.slot)
         except ValueError as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}
         choices.ignore_reason = ""
-        _audit_again(context, row.key.place)
+        _audit_again(context, [row.key.place])
         self.report(
             {"INFO"}, say_report(Text("{code} on {bone} is ignored", {"code": row.key.code, "bone": row.label}))
         )
@@ -87,28 +107,23 @@ class QUATAUDIT_OT_unignore(bpy.types.Operator):
     @classmethod
     def poll(cls, context: Any) -> bool:
         why = fix_operators.why_not_now(context)
-        if why is None and not RESULTS.ignored:
-            why = Text("No finding is ignored")
-        if why is not None:
-            cls.poll_message_set(say(why))
-        return why is None
+        return enabled(cls, why or (None if RESULTS.ignored else Text("No finding is ignored")))
 
     def execute(self, context: Any) -> set[str]:
         chosen = RESULTS.ignored if self.number < 0 else RESULTS.ignored[self.number : self.number + 1]
         count = 0
         for place, item in chosen:
-            action = scope.find_action(place.action_uid)
-            if action is None:
+            holder = scope.find_holder(place)
+            if holder is None:
                 continue
             f = item.finding
             try:
                 # It may have been ignored in this slot, or in all of them.
-                removed = ignore.remove_ignore(action, f.code, f.data_path, slot=f.slot)
-                count += removed or ignore.remove_ignore(action, f.code, f.data_path)
+                removed = ignore.remove_ignore(holder, f.code, f.data_path, slot=f.slot)
+                count += removed or ignore.remove_ignore(holder, f.code, f.data_path)
             except ValueError as error:
                 self.report({"ERROR"}, str(error))
-        for place in {place for place, _ in chosen}:
-            _audit_again(context, place)
+        _audit_again(context, dict.fromkeys(place for place, _ in chosen))
         self.report({"INFO"}, say_report(Text("Reported again: {count} findings", {"count": count})))
         return {"FINISHED"} if count else {"CANCELLED"}
 

@@ -19,9 +19,9 @@ from ..clip import QUATERNION, Bools
 from ..finding import Refused, Repair, Text, merge_proofs
 from ..key_signs import ALIGN, FLIP, change_signs
 from ..proof import prove
-from . import auditing, fix_operators, following
-from .repairing import Outcome
-from .wording import say, say_report
+from . import auditing, following
+from .outcome import Outcome
+from .wording import enabled, reasons, say_report
 
 # Editor → the modes of it that show keys of actions. (Drivers, shape keys of the old kind, grease pencil do not.)
 _MODES = {
@@ -42,7 +42,7 @@ def why_not_here(context: Any) -> Text | None:
     if space.mode not in _MODES[space.type]:
         return Text("Only where keys of actions are shown")
     if auditing.RUNNING:
-        return Text("An audit is running; Esc stops it")
+        return auditing.why_running()
     if context.mode.startswith("EDIT"):
         return Text("Leave Edit Mode: a fix could not be undone there")
     return None
@@ -133,10 +133,7 @@ class QUATAUDIT_OT_key_signs(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context: Any) -> bool:
-        why = why_not_here(context)
-        if why is not None:
-            cls.poll_message_set(say(why))
-        return why is None
+        return enabled(cls, why_not_here(context))
 
     def execute(self, context: Any) -> set[str]:
         selections = selected_keys(context)
@@ -160,9 +157,8 @@ class QUATAUDIT_OT_key_signs(bpy.types.Operator):
 
 
 def _refusal(refused: list[Refused]) -> Text:
-    reasons = dict.fromkeys(refusal.why for refusal in refused)
-    shown = "; ".join(say_report(why) for why in list(reasons)[: fix_operators.MOST_REASONS])
-    return Text("Not fixed on {count} channels: {why}", {"count": len(refused), "why": shown})
+    values = {"count": len(refused), "why": reasons(refusal.why for refusal in refused)}
+    return Text("Not fixed on {count} channels: {why}", values)
 
 
 def _menu(self: Any, context: Any) -> None:

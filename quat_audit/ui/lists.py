@@ -9,7 +9,7 @@ import bpy
 
 from . import icons, properties
 from .results import RESULTS
-from .wording import degrees, frame_number, short_name
+from .wording import figure, frame_number, short_name
 
 
 class QUATAUDIT_UL_findings(bpy.types.UIList):
@@ -42,7 +42,8 @@ class QUATAUDIT_UL_findings(bpy.types.UIList):
         rest.label(text=short_name(row.key.code), translate=False)
         figures = rest.row(align=True)
         figures.alignment = "RIGHT"
-        figures.label(text=f"{degrees(row.degrees)} {frame_number(row.frame)}", translate=False)
+        timed = [frame_number(row.frame)] if row.timed else []
+        figures.label(text=" ".join([figure(row.figure).replace(" ", ""), *timed]), translate=False)
         if row.locked:
             line.label(text="", icon="LOCKED")
 

@@ -18,12 +18,14 @@ class QUATAUDIT_MT_rig_audit(bpy.types.Menu):
         layout = self.layout
         layout.operator_context = "INVOKE_DEFAULT"
         layout.operator("quat_audit.audit", icon="VIEWZOOM")
+        layout.operator("quat_audit.audit_skin", icon="MOD_VERTEX_WEIGHT")
         layout.separator()
         layout.operator("quat_audit.go_to", icon="RESTRICT_SELECT_OFF")
         layout.operator("quat_audit.occurrence_step", text="Next Occurrence", icon="FRAME_NEXT").direction = "NEXT"
         layout.operator(
             "quat_audit.occurrence_step", text="Previous Occurrence", icon="FRAME_PREV"
         ).direction = "PREVIOUS"
+        layout.operator("quat_audit.select_vertices", icon="VERTEXSEL")
         layout.separator()
         layout.operator("quat_audit.fix_active")
         layout.operator("quat_audit.fix_safe")

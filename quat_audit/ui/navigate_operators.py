@@ -11,12 +11,12 @@ import bpy
 import numpy as np
 from bpy.props import EnumProperty, IntProperty
 
-from ..blender import show
+from ..blender import show, show_mesh
 from ..finding import Text
-from . import auditing, properties, repairing
+from . import auditing, properties, repairing, scope
 from .results import RESULTS
-from .rows import Row
-from .wording import say, say_report
+from .rows import MESH, Row
+from .wording import enabled, say, say_report
 
 # Markers are found again by their name: Blender 5.0 took custom properties from them.
 MARKER = re.compile(r"QA\d{3}( .*)?")
@@ -26,6 +26,27 @@ MOST_MARKERS = 2000
 
 def go(operator: Any, context: Any, row: Row, number: int) -> set[str]:
     """Show one place of a finding."""
+    remarks = _show_mesh(context, row, number) if row.key.place.kind == MESH else _show_keys(context, row, number)
+    where = say_report(row.finding.where(number))
+    if remarks:
+        operator.report({"WARNING"}, f"{where}: " + "; ".join(say_report(remark) for remark in remarks))
+    else:
+        operator.report({"INFO"}, f"{row.label}, {where}: {say_report(row.finding.what(number))}")
+    return {"FINISHED"}
+
+
+def _show_mesh(context: Any, row: Row, number: int) -> list[str]:
+    """The frame, the mesh, and the bone of the joint; what could not be done."""
+    if row.timed:  # a fault of every frame is seen on this one too
+        show.show_frame(context, float(row.finding.occurrences.frames[number, 0]))
+    obj = scope.find_object(row.key.place.uid)
+    if obj is None:
+        return [str(RESULTS.outdated(row) or "")]
+    return [*show_mesh.show_mesh(context, obj, row.finding.bone)]
+
+
+def _show_keys(context: Any, row: Row, number: int) -> list[str]:
+    """The frame, the bone, its keys and its curves; what could not be done."""
     frames = [float(f) for f in row.finding.occurrences.frames[number]]
     show.show_frame(context, frames[0])
     remarks: list[str] = list(show.show_owner(context, row.users, row.finding.bone))
@@ -37,19 +58,14 @@ def go(operator: Any, context: Any, row: Row, number: int) -> set[str]:
         if not keys:
             remarks.append(RESULTS.outdated(row) or Text("There is no key at this frame any more"))
         show.frame_graph_editors(context)
-    where = say_report(row.finding.where(number))
-    if remarks:
-        operator.report({"WARNING"}, f"{where}: " + "; ".join(say_report(remark) for remark in remarks))
-    else:
-        operator.report({"INFO"}, f"{row.label}, {where}: {say_report(row.finding.what(number))}")
-    return {"FINISHED"}
+    return remarks
 
 
 def why_not(context: Any) -> Text | None:
     """Why there is no place to go to."""
     if auditing.RUNNING:
-        return Text("An audit is running; Esc stops it")
-    row = properties.active_row(properties.state(context))
+        return auditing.why_running()
+    row = properties.chosen_row(context)
     if row is None:
         return Text("No finding is chosen")
     if not len(row.finding.occurrences):
@@ -58,7 +74,7 @@ def why_not(context: Any) -> Text | None:
 
 
 class QUATAUDIT_OT_go_to(bpy.types.Operator):
-    """Set the frame, select the bone and its keys, and show its curves in an open Graph Editor"""
+    """Set the frame, select the bone and its keys, and show its curves in an open Graph Editor; or select the mesh"""
 
     bl_idname = "quat_audit.go_to"
     bl_label = "Go To"
@@ -70,19 +86,12 @@ class QUATAUDIT_OT_go_to(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context: Any) -> bool:
-        why = why_not(context)
-        if why is not None:
-            cls.poll_message_set(say(why))
-        return why is None
+        return enabled(cls, why_not(context))
 
     def execute(self, context: Any) -> set[str]:
-        choices = properties.state(context)
         if self.row >= 0:
-            choices.active = self.row
-        row = properties.active_row(choices)
-        if row is None or not len(row.finding.occurrences):
-            return {"CANCELLED"}
-        return go(self, context, row, properties.occurrence(choices, row))
+            properties.state(context).active = self.row
+        return _step(self, context, 0)
 
 
 class QUATAUDIT_OT_occurrence_step(bpy.types.Operator):
@@ -107,20 +116,20 @@ class QUATAUDIT_OT_occurrence_step(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context: Any) -> bool:
-        why = why_not(context)
-        if why is not None:
-            cls.poll_message_set(say(why))
-        return why is None
+        return enabled(cls, why_not(context))
 
     def execute(self, context: Any) -> set[str]:
-        choices = properties.state(context)
-        row = properties.active_row(choices)
-        if row is None or not len(row.finding.occurrences):
-            return {"CANCELLED"}
-        step = 1 if self.direction == "NEXT" else -1
-        number = (properties.occurrence(choices, row) + step) % len(row.finding.occurrences)
-        choices.occurrence = number
-        return go(self, context, row, number)
+        return _step(self, context, 1 if self.direction == "NEXT" else -1)
+
+
+def _step(operator: Any, context: Any, by: int) -> set[str]:
+    """Show the place of the chosen finding that is so many places on."""
+    row, choices = properties.chosen_row(context), properties.state(context)
+    if row is None or not len(row.finding.occurrences):
+        return {"CANCELLED"}
+    number = (properties.occurrence(choices, row) + by) % len(row.finding.occurrences)
+    choices.occurrence = number
+    return go(operator, context, row, number)
 
 
 class QUATAUDIT_OT_markers_add(bpy.types.Operator):
@@ -142,10 +151,7 @@ class QUATAUDIT_OT_markers_add(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context: Any) -> bool:
-        if not RESULTS.rows:
-            cls.poll_message_set("There are no findings: audit first")
-            return False
-        return True
+        return enabled(cls, None if RESULTS.rows else Text("There are no findings: audit first"))
 
     def execute(self, context: Any) -> set[str]:
         choices = properties.state(context)
@@ -192,10 +198,8 @@ class QUATAUDIT_OT_markers_remove(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context: Any) -> bool:
-        if not any(MARKER.fullmatch(marker.name) for marker in context.scene.timeline_markers):
-            cls.poll_message_set("There are no markers of findings")
-            return False
-        return True
+        ours = any(MARKER.fullmatch(marker.name) for marker in context.scene.timeline_markers)
+        return enabled(cls, None if ours else Text("There are no markers of findings"))
 
     def execute(self, context: Any) -> set[str]:
         markers = context.scene.timeline_markers

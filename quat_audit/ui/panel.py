@@ -8,11 +8,11 @@ from typing import Any
 import bpy
 
 from ..finding import NONE, SAFE, SEVERITIES, UNSAFE, Text
-from . import auditing, following, icons, properties, scope
-from .results import RESULTS
-from .rows import Row
+from . import auditing, fix_operators, following, icons, properties, scope
+from .results import RESULTS, Summary
+from .rows import ACTION, MESH, Row
 from .translations import CONTEXT
-from .wording import degrees, lines, remedy_of, say, summary_of
+from .wording import figures, lines, remedy_of, say, summary_of
 
 CATEGORY = "Rig Audit"
 # Of a long list in the panel, what is read.
@@ -24,9 +24,16 @@ _COUNTED = {
     "note": (Text("1 note"), "{count} notes"),
 }
 _FIXES = {
-    SAFE: "Safe fix: no keyed pose changes",
-    UNSAFE: "Unsafe fix: keyed poses may change",
-    NONE: "No automatic fix",
+    ACTION: {
+        SAFE: "Safe fix: no keyed pose changes",
+        UNSAFE: "Unsafe fix: keyed poses may change",
+        NONE: "No automatic fix",
+    },
+    MESH: {
+        SAFE: "Safe fix: no vertex that is in order moves",
+        UNSAFE: "Unsafe fix: vertices may move",
+        NONE: "No automatic fix",
+    },
 }
 
 
@@ -53,7 +60,7 @@ class _Main:
     def draw(self, context: Any) -> None:
         layout = self.layout  # type: ignore[attr-defined]
         choices = properties.state(context)
-        following.notice_removed_actions()
+        following.notice_removed()
         column = layout.column()
         column.enabled = not choices.running
         column.prop(choices, "scope", text="")
@@ -78,8 +85,8 @@ def _draw_summary(layout: Any, context: Any) -> None:
         return
     summary = RESULTS.summary()
     if not any(summary.counts.values()):
-        text = Text("Clean: {keys} keys", {"keys": summary.keys}) if summary.keys else Text("No keys to audit")
-        layout.label(text=say(text), icon="CHECKMARK", translate=False)
+        for text in _clean(summary):
+            layout.label(text=say(text), icon="CHECKMARK", translate=False)
     else:
         column = layout.column(align=True)
         for severity in reversed(SEVERITIES):
@@ -96,18 +103,30 @@ def _draw_summary(layout: Any, context: Any) -> None:
             if severity in summary.worst:
                 figure = row.row()
                 figure.alignment = "RIGHT"
-                figure.label(text=say(Text("up to {degrees}", {"degrees": degrees(summary.worst[severity])})))
+                figure.label(text=say(Text("up to {figures}", {"figures": figures(summary.worst[severity])})))
     if RESULTS.any_outdated:
         paragraph(layout, context, say("The file changed since the audit"), icon="ERROR")
     if summary.ignored:
         layout.label(text=say(Text("{count} ignored", {"count": summary.ignored})), icon="HIDE_ON", translate=False)
-    if summary.not_evaluated:
+    channels = len(RESULTS.not_evaluated(ACTION))
+    if channels:
         paragraph(
             layout,
             context,
-            say(Text("{count} channels could not be judged: see the report", {"count": summary.not_evaluated})),
+            say(Text("{count} channels could not be judged: see the report", {"count": channels})),
             icon="QUESTION",
         )
+
+
+def _clean(summary: Summary) -> list[Text]:
+    """What an audit says that found nothing."""
+    found = []
+    if MESH in RESULTS.profiles:
+        values = {"vertices": summary.vertices, "meshes": summary.meshes}
+        found.append(Text("Clean: {vertices} vertices of {meshes} meshes", values))
+    if ACTION in RESULTS.profiles:
+        found.append(Text("Clean: {keys} keys", {"keys": summary.keys}) if summary.keys else Text("No keys to audit"))
+    return found
 
 
 class _Findings:
@@ -190,18 +209,23 @@ def _draw_place(layout: Any, context: Any, choices: Any, row: Row) -> None:
         steps.operator("quat_audit.occurrence_step", text="", icon="TRIA_RIGHT").direction = "NEXT"
     else:
         paragraph(column, context, finding.message, indent=1)
+    if row.key.place.kind == MESH:
+        column.operator("quat_audit.select_vertices", icon="VERTEXSEL")
+        paragraph(column, context, finding.owner, icon="MESH_DATA", indent=1)
     words = " · ".join(filter(None, (finding.action, finding.slot if finding.slot != finding.owner else "")))
-    paragraph(column, context, words, icon="ACTION", indent=1)
+    if words:
+        paragraph(column, context, words, icon="ACTION", indent=1)
 
 
 def _draw_fix(layout: Any, context: Any, row: Row) -> None:
-    if row.locked:
-        paragraph(layout, context, say(Text("Cannot be fixed: {why}", {"why": row.locked})), icon="LOCKED")
+    locked = fix_operators.why_locked(row)
+    if locked:
+        paragraph(layout, context, say(Text("Cannot be fixed: {why}", {"why": locked})), icon="LOCKED")
         return
     paragraph(
         layout,
         context,
-        say(_FIXES[row.finding.fix]),
+        say(_FIXES[row.key.place.kind][row.finding.fix]),
         icon={SAFE: "CHECKMARK", UNSAFE: "ERROR", NONE: "X"}[row.finding.fix],
     )
     remedy = remedy_of(row.key.code)
@@ -262,10 +286,10 @@ _EDITORS = (
 
 def _panel(part: str, base: type, editor: str, space: str) -> type:
     """The panel class of one part in one editor: Blender wants a class for each."""
-    name = f"QUATAUDIT_PT_{part}_{editor}"
+    identifier = f"QUATAUDIT_PT_{part}_{editor}"
     attributes = {
         "__doc__": base.__doc__,
-        "bl_idname": name,
+        "bl_idname": identifier,
         "bl_label": base.bl_label,  # type: ignore[attr-defined]
         "bl_space_type": space,
         "bl_region_type": "UI",
@@ -273,7 +297,9 @@ def _panel(part: str, base: type, editor: str, space: str) -> type:
     }
     if part != "main":
         attributes["bl_parent_id"] = f"QUATAUDIT_PT_main_{editor}"
-    return type(name, (base, bpy.types.Panel), attributes)
+        # Other files put theirs in between.
+        attributes["bl_order"] = 10 * [name for name, _ in _PARTS].index(part)
+    return type(identifier, (base, bpy.types.Panel), attributes)
 
 
 CLASSES = tuple(_panel(part, base, editor, space) for editor, space in _EDITORS for part, base in _PARTS)

@@ -104,9 +104,9 @@ class State(bpy.types.PropertyGroup):
         description="Order of the findings",
         items=(
             ("SEVERITY", "Severity", "The worst first"),
-            ("DEGREES", "Degrees", "The largest figure first"),
+            ("FIGURE", "Figure", "The largest figure first: degrees, millimetres, percent"),
             ("FRAME", "Frame", "The earliest first"),
-            ("BONE", "Bone", "By the name of the bone"),
+            ("BONE", "Bone", "By the name of the bone or the mesh"),
             ("RULE", "Rule", "By the code of the rule"),
             ("ACTION", "Action", "By the name of the action"),
         ),
@@ -120,7 +120,7 @@ class State(bpy.types.PropertyGroup):
     )
     occurrence: IntProperty(name="Occurrence", description="Place of the finding", default=0, min=0)  # type: ignore[valid-type]
     ignore_reason: StringProperty(  # type: ignore[valid-type]
-        name="Reason", description="Why the finding is meant or does not matter; kept in the action"
+        name="Reason", description="Why the finding is meant or does not matter; kept with the action or mesh"
     )
 
     # Of an audit that runs.
@@ -151,6 +151,11 @@ def filters(choices: Any) -> Filters:
 def active_row(choices: Any) -> Row | None:
     """The finding that the artist looks at."""
     return RESULTS.row(choices.active) if len(choices.rows) == len(RESULTS.rows) else None
+
+
+def chosen_row(context: Any) -> Row | None:
+    """The same, from the context of an operator."""
+    return active_row(state(context))
 
 
 def occurrence(choices: Any, row: Row) -> int:

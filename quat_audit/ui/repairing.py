@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,69 +13,38 @@ from ..audit import find, why_ignored
 from ..blender import read, users, write
 from ..blender.read import BlenderClip
 from ..clip import Clip
-from ..finding import Finding, Proof, Refused, Repair, Text, merge_proofs
+from ..finding import Finding, Refused, Repair, Text, merge_proofs
 from ..fixing import MOST_KEY_CHANGE_DEG, Settings, with_origins
 from ..proof import compare, prove
 from ..repair import repair_clip
 from ..rules.rule import Limits, Rule
-from . import auditing, scope
+from . import auditing, scope, skin_repairing
+from .outcome import Outcome
 from .results import RESULTS
-from .rows import Place, Row
-
-# What a rule's fix does to the keys, in a word: "31 keys negated on 4 bones".
-DONE = {
-    "QA101": "{keys} keys bridged on {bones} bones",
-    "QA102": "{keys} keys bridged on {bones} bones",
-    "QA103": "{keys} keys normalized on {bones} bones",
-    "QA104": "{keys} keys negated on {bones} bones",
-    "QA106": "{keys} keys inserted on {bones} bones",
-    "QA201": "{keys} keys unwrapped on {bones} bones",
-    "QA302": "{keys} keys completed on {bones} bones",
-    "QA303": "{keys} keys completed on {bones} bones",
-    "QA401": "{keys} keys put in order on {bones} bones",
-}
-DONE_MIXED = "{keys} keys repaired on {bones} bones"
+from .rows import ACTION, MESH, Place, Row
 
 
-@dataclass
-class Outcome:
-    """What a repair did; angles in degrees."""
+def repair_rows(rows: Sequence[Row], settings_of: Callable[[str], Settings], *, unsafe: bool) -> Outcome:
+    """Repair the findings of some rows, and audit the clips and meshes that they are in anew.
 
-    keys: dict[str, int] = field(default_factory=dict)  # code → keys changed
-    bones: set[tuple[Place, str]] = field(default_factory=set)
-    proof: Proof = field(default_factory=Proof)
-    refused: list[Refused] = field(default_factory=list)
-    outdated: int = 0  # findings that the file does not have any more
-    failed: list[Text] = field(default_factory=list)
-
-    @property
-    def changed(self) -> bool:
-        return bool(self.keys)
-
-    def sentences(self) -> list[Text]:
-        """What to tell the artist."""
-        if not self.changed:
-            return []
-        template = DONE.get(next(iter(self.keys)), DONE_MIXED) if len(self.keys) == 1 else DONE_MIXED
-        found = [Text(template, {"keys": sum(self.keys.values()), "bones": len(self.bones)})]
-        found.append(Text("keyed poses changed by {degrees:.3f}°", {"degrees": self.proof.max_key_change_deg}))
-        if self.proof.worst_before_deg or self.proof.worst_after_deg:
-            was, now = self.proof.worst_before_deg, self.proof.worst_after_deg
-            found.append(Text("worst in-between was {was:.1f}°, now {now:.1f}°", {"was": was, "now": now}))
-        return found
-
-
-def repair_rows(rows: Sequence[Row], settings: Settings, *, unsafe: bool) -> Outcome:
-    """Repair the findings of some rows, and audit the clips that they are in anew.
-
-    Every clip is read again first: what is repaired is what is in the file now. Undo is the caller's.
-    unsafe: also what may change a keyed pose.
+    Each is read again first: what is repaired is what is in the file now. Undo is the caller's.
+    settings_of: kind of a place → by what its findings were found.
+    unsafe: also what may change a keyed pose, or move a vertex that is in order.
     """
     outcome = Outcome()
-    played_by = users.find_users()
     by_place: dict[Place, list[Row]] = {}
     for row in rows:
         by_place.setdefault(row.key.place, []).append(row)
+    clips, meshes = ({p: some for p, some in by_place.items() if p.kind == kind} for kind in (ACTION, MESH))
+    if clips:
+        _repair_clips(clips, settings_of(ACTION), unsafe, outcome)
+    if meshes:
+        skin_repairing.repair_meshes(meshes, settings_of(MESH), unsafe, outcome)
+    return outcome
+
+
+def _repair_clips(by_place: dict[Place, list[Row]], settings: Settings, unsafe: bool, outcome: Outcome) -> None:
+    played_by = users.find_users()
     for place, wanted in by_place.items():
         record = find_record(place, played_by)
         if record is None:
@@ -83,12 +52,11 @@ def repair_rows(rows: Sequence[Row], settings: Settings, *, unsafe: bool) -> Out
             RESULTS.lost(place)
             continue
         _repair_clip(record, wanted, settings, unsafe, outcome)
-    return outcome
 
 
 def find_record(place: Place, played_by: Any = None) -> BlenderClip | None:
     """The clip of a place as it is now; None when it is gone."""
-    action = scope.find_action(place.action_uid)
+    action = scope.find_action(place.uid)
     if action is None:
         return None
     records = read.read_action(action, played_by=played_by)
@@ -115,7 +83,7 @@ def _repair_clip(record: BlenderClip, rows: Sequence[Row], settings: Settings, u
             _account(before, after, repair, found, auditing.place_of(record), unsafe, outcome)
             outcome.refused += [Refused("", "", why) for why in written.skipped]
             record = stored
-    RESULTS.replace_clip(auditing.audit_record(record, settings))
+    RESULTS.replace_one(auditing.audit_record(record, settings))
 
 
 def _only(rule: Rule, wanted: Collection[tuple[str, str]]) -> Rule:

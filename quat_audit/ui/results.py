@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The last audit as plain Python: rows, what is shown of them, and whether each still applies.
 
-Nothing of Blender is held here: a clip is known by numbers that survive an undo (`Place`), and what was found in it
-belongs to one state of its keys (`fingerprint`). When the keys change, by an edit, an undo or a reload, the findings
-of the new state are shown if that state was audited before; otherwise the rows stay and say that they are outdated.
+Nothing of Blender is held here: a clip or a mesh is known by numbers that survive an undo (`Place`), and what was found
+in it belongs to one state of its keys or weights (`fingerprint`). When they change, by an edit, an undo or a reload,
+the findings of the new state are shown if that state was audited before; otherwise the rows stay and say that they are
+outdated.
 """
 
 from __future__ import annotations
@@ -14,9 +15,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..finding import SEVERITIES, FileReport, Ignored, Text
-from .rows import ClipResult, Filters, Place, Row, RowKey, moved, sort_key
+from .rows import ACTION, KINDS, MESH, Filters, Place, PlaceResult, Row, RowKey, moved, sort_key
 
-# States of one clip that are remembered, so that undo and redo show the right findings at once.
+# States of one clip or mesh that are remembered, so that undo and redo show the right findings at once.
 STATES_KEPT = 12
 
 CURRENT, CHANGED, MISSING = "current", "changed", "missing"
@@ -24,23 +25,25 @@ CURRENT, CHANGED, MISSING = "current", "changed", "missing"
 
 @dataclass
 class _Tracked:
-    """A clip that was audited: its known states, the one shown, and whether that is how the file is now."""
+    """A clip or mesh that was audited: its known states, the one shown, and whether that is how the file is now."""
 
-    states: OrderedDict[str, ClipResult]
-    shown: ClipResult
+    states: OrderedDict[str, PlaceResult]
+    shown: PlaceResult
     standing: str = CURRENT
-    paths: frozenset[str] | None = None  # the data paths it has now, where that is known
+    paths: frozenset[str] | None = None  # the data paths that a clip has now, where that is known
 
 
 @dataclass(frozen=True)
 class Summary:
-    """Counts of what was found; `worst` is severity → largest figure in degrees."""
+    """Counts of what was found; `worst` is severity → unit → largest figure."""
 
     clips: int
     tracks: int
     keys: int
+    meshes: int
+    vertices: int
     counts: dict[str, int]
-    worst: dict[str, float]
+    worst: dict[str, dict[str, float]]
     safe: int
     ignored: int
     not_evaluated: int
@@ -51,13 +54,12 @@ class Results:
     """All that the panel shows. `generation` counts its changes: what is computed from it is kept until then."""
 
     generation: int = 0
-    audited: bool = False
-    profile: str = ""
+    profiles: dict[str, str] = field(default_factory=dict)  # kind of what was audited → by which profile
     scope: str = ""
     file: str = ""
     message: str = ""  # a Text: what the panel says beside the findings: of the last fix, or why they are gone
     checked: set[RowKey] = field(default_factory=set)
-    _clips: dict[Place, _Tracked] = field(default_factory=dict)
+    _places: dict[Place, _Tracked] = field(default_factory=dict)
     _cache: dict[Any, Any] = field(default_factory=dict)
 
     # --- what happened
@@ -68,41 +70,51 @@ class Results:
         self._cache.clear()
 
     def replace_all(
-        self, found: Iterable[ClipResult], *, profile: str, scope: str, file: str, message: str = ""
+        self,
+        found: Iterable[PlaceResult],
+        *,
+        profile: str,
+        scope: str,
+        file: str,
+        message: str = "",
+        kind: str = ACTION,
     ) -> None:
-        """Take the result of an audit. States of clips audited before stay known: an undo may come back to them."""
-        same = profile == self.profile
-        old = self._clips if same else {}
-        self._clips = {}
+        """Take the result of an audit of actions, or of meshes: what was found in the other kind stays.
+
+        States audited before stay known: an undo may come back to them.
+        """
+        old = self._places if profile == self.profiles.get(kind) else {}
+        self._places = {place: tracked for place, tracked in self._places.items() if place.kind != kind}
         for result in found:
             states = old[result.place].states if result.place in old else OrderedDict()
-            self._clips[result.place] = _Tracked(states, result)
+            self._places[result.place] = _Tracked(states, result)
             self._remember(result)
-        self.audited, self.profile, self.scope, self.file, self.message = True, profile, scope, file, message
+        self.profiles[kind] = profile
+        self.scope, self.file, self.message = scope, file, message
         known = {row.key for row in self.rows_uncached()}
         self.checked &= known
         self.touch()
 
-    def replace_clip(self, result: ClipResult) -> None:
-        """Take the audit of one clip anew, as after a fix."""
-        tracked = self._clips.get(result.place)
+    def replace_one(self, result: PlaceResult) -> None:
+        """Take the audit of one clip or mesh anew, as after a fix."""
+        tracked = self._places.get(result.place)
         if tracked is None:
-            self._clips[result.place] = _Tracked(OrderedDict(), result)
+            self._places[result.place] = _Tracked(OrderedDict(), result)
         else:
             tracked.shown, tracked.standing, tracked.paths = result, CURRENT, None
         self._remember(result)
         self.touch()
 
-    def _remember(self, result: ClipResult) -> None:
-        states = self._clips[result.place].states
+    def _remember(self, result: PlaceResult) -> None:
+        states = self._places[result.place].states
         states[result.fingerprint] = result
         states.move_to_end(result.fingerprint)
         while len(states) > STATES_KEPT:
             states.popitem(last=False)
 
-    def saw(self, place: Place, now: str, paths: Iterable[str]) -> bool:
-        """How a clip is now. False when that state was never audited."""
-        tracked = self._clips.get(place)
+    def saw(self, place: Place, now: str, paths: Iterable[str] | None = None) -> bool:
+        """How a clip or mesh is now. False when that state was never audited."""
+        tracked = self._places.get(place)
         if tracked is None:
             return True
         known = tracked.states.get(now)
@@ -111,47 +123,57 @@ class Results:
                 tracked.shown, tracked.standing, tracked.paths = known, CURRENT, None
                 self.touch()
             return True
-        tracked.standing, tracked.paths = CHANGED, frozenset(paths)
+        tracked.standing, tracked.paths = CHANGED, frozenset(paths) if paths is not None else None
         self.touch()
         return False
 
     def lost(self, place: Place) -> None:
-        """The clip is no longer in the file."""
-        tracked = self._clips.get(place)
+        """The clip or mesh is no longer in the file."""
+        tracked = self._places.get(place)
         if tracked is not None and tracked.standing != MISSING:
             tracked.standing = MISSING
             self.touch()
 
     def rebind(self, old_to_new: dict[Place, Place]) -> None:
-        """The file was loaded again: its actions have other numbers. Clips that are not in it go missing."""
-        clips: dict[Place, _Tracked] = {}
-        for place, tracked in self._clips.items():
+        """The file was loaded again: what is in it has other numbers. What is not in it goes missing."""
+        places: dict[Place, _Tracked] = {}
+        for place, tracked in self._places.items():
             new = old_to_new.get(place)
             if new is None:
                 tracked.standing = MISSING
-                clips[place] = tracked
+                places[place] = tracked
                 continue
             states = OrderedDict((name, moved(state, new)) for name, state in tracked.states.items())
             shown = states.get(tracked.shown.fingerprint) or moved(tracked.shown, new)
-            clips[new] = _Tracked(states, shown, CHANGED, None)
-        self._clips = clips
+            places[new] = _Tracked(states, shown, CHANGED, None)
+        self._places = places
         self.checked = {key._replace(place=old_to_new[key.place]) for key in self.checked if key.place in old_to_new}
         self.touch()
 
     def clear(self, message: str = "") -> None:
         """Forget all findings."""
-        self._clips = {}
+        self._places = {}
         self.checked = set()
-        self.audited, self.message = False, message
+        self.profiles = {}
+        self.message = message
         self.touch()
 
     # --- what there is
 
-    def places(self) -> list[tuple[Place, ClipResult]]:
-        return [(place, tracked.shown) for place, tracked in self._clips.items()]
+    @property
+    def audited(self) -> bool:
+        return bool(self.profiles)
+
+    def places(self) -> list[tuple[Place, PlaceResult]]:
+        return [(place, tracked.shown) for place, tracked in self._places.items()]
+
+    def shown(self, place: Place) -> PlaceResult | None:
+        """What is shown of a clip or mesh."""
+        tracked = self._places.get(place)
+        return tracked.shown if tracked is not None else None
 
     def rows_uncached(self) -> Iterator[Row]:
-        for tracked in self._clips.values():
+        for tracked in self._places.values():
             yield from tracked.shown.rows
 
     @property
@@ -175,45 +197,61 @@ class Results:
     @property
     def ignored(self) -> list[tuple[Place, Ignored]]:
         found: list[tuple[Place, Ignored]] = self._kept(
-            "ignored", lambda: [(p, item) for p, t in self._clips.items() for item in t.shown.ignored]
+            "ignored", lambda: [(p, item) for p, t in self._places.items() for item in t.shown.ignored]
+        )
+        return found
+
+    def not_evaluated(self, kind: str) -> list[tuple[str, str]]:
+        """(what, why) of what could not be judged in actions, or in meshes."""
+        found: list[tuple[str, str]] = self._kept(
+            ("not evaluated", kind),
+            lambda: [item for p, t in self._places.items() if p.kind == kind for item in t.shown.not_evaluated],
         )
         return found
 
     def outdated(self, row: Row) -> Text | None:
         """Why the row may no longer be true; None when it is."""
-        tracked = self._clips.get(row.key.place)
+        tracked = self._places.get(row.key.place)
         if tracked is None or tracked.standing == MISSING:
-            return Text("The action “{action}” is no longer in this file", {"action": row.finding.action})
+            return _gone(row)
         if tracked.standing == CURRENT:
             return None
         if tracked.paths is not None and row.finding.data_path not in tracked.paths:
             return Text("The channel is gone: renamed or deleted since the audit")
+        if row.key.place.kind == MESH:
+            return Text("The mesh changed since the audit: audit again")
         return Text("The action changed since the audit: audit again")
 
     @property
     def any_outdated(self) -> bool:
-        return any(t.standing != CURRENT for t in self._clips.values())
+        return any(t.standing != CURRENT for t in self._places.values())
 
-    def summary(self) -> Summary:
-        found: Summary = self._kept("summary", self._summary)
+    def summary(self, kinds: tuple[str, ...] = KINDS) -> Summary:
+        """Of all that is shown, or of one kind."""
+        found: Summary = self._kept(("summary", kinds), lambda: self._summary(kinds))
         return found
 
-    def _summary(self) -> Summary:
+    def _summary(self, kinds: tuple[str, ...]) -> Summary:
         counts: Counter[str] = Counter()
-        worst: dict[str, float] = {}
-        for row in self.rows:
+        worst: dict[str, dict[str, float]] = {}
+        rows = [row for row in self.rows if row.key.place.kind in kinds]
+        for row in rows:
             severity = row.finding.severity
             counts[severity] += 1
-            if row.degrees is not None:
-                worst[severity] = max(worst.get(severity, 0.0), row.degrees)
-        shown = [t.shown for t in self._clips.values()]
+            if row.figure is not None:
+                largest = worst.setdefault(severity, {})
+                largest[row.figure.unit] = max(largest.get(row.figure.unit, 0.0), row.figure.value)
+        shown = [t.shown for place, t in self._places.items() if place.kind in kinds]
+        lines = [s.line for s in shown if s.line is not None]
         return Summary(
-            clips=len(shown),
-            tracks=sum(s.line.tracks for s in shown),
-            keys=sum(s.line.keys for s in shown),
+            clips=len(lines),
+            tracks=sum(line.tracks for line in lines),
+            keys=sum(line.keys for line in lines),
+            meshes=len(shown) - len(lines),
+            vertices=sum(s.vertices for s in shown),
             counts={s: counts[s] for s in reversed(SEVERITIES)},
             worst=worst,
-            safe=sum(row.safe for row in self.rows),
+            safe=sum(row.safe for row in rows),
             ignored=sum(len(s.ignored) for s in shown),
             not_evaluated=sum(len(s.not_evaluated) for s in shown),
         )
@@ -286,15 +324,22 @@ class Results:
     def report(self, path: str) -> FileReport:
         """What is shown, as the report of one file; ignored findings stand apart."""
         report = FileReport(path, read_via="blender")
-        for tracked in self._clips.values():
+        for tracked in self._places.values():
             if tracked.standing == MISSING:
                 continue
-            report.clips.append(tracked.shown.line)
+            if tracked.shown.line is not None:
+                report.clips.append(tracked.shown.line)
             report.findings += [row.finding for row in tracked.shown.rows]
             report.ignored += tracked.shown.ignored
             report.not_evaluated += tracked.shown.not_evaluated
         report.not_evaluated = list(dict.fromkeys(report.not_evaluated))
         return report
+
+
+def _gone(row: Row) -> Text:
+    if row.key.place.kind == MESH:
+        return Text("The mesh “{mesh}” is no longer in this file", {"mesh": row.finding.owner})
+    return Text("The action “{action}” is no longer in this file", {"action": row.finding.action})
 
 
 # The one audit that the panel shows: there is one list, in whichever editor it is looked at.

@@ -12,6 +12,7 @@ import bpy
 from ..blender import compat, users
 from ..blender.read import BlenderClip
 from ..finding import Text
+from .rows import MESH, Place
 
 ACTIVE_ACTION, OBJECT, SELECTED, FILE = "ACTIVE_ACTION", "OBJECT", "SELECTED", "FILE"
 
@@ -131,3 +132,13 @@ def _active_action(obj: Any) -> Targets:
 def find_action(uid: int) -> Any:
     """The action of a `session_uid`, None when it is gone."""
     return next((action for action in bpy.data.actions if action.session_uid == uid), None)
+
+
+def find_object(uid: int) -> Any:
+    """The object of a `session_uid`, None when it is gone."""
+    return next((obj for obj in bpy.data.objects if obj.session_uid == uid), None)
+
+
+def find_holder(place: Place) -> Any:
+    """The action or the mesh object that a place is in, None when it is gone."""
+    return find_object(place.uid) if place.kind == MESH else find_action(place.uid)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -14,6 +14,7 @@ import bpy
 
 from ..finding import Text
 from ..rules import RULES
+from .rows import UNITS, Figure
 from .translations import CONTEXT
 
 # A word for each rule that is short enough for a row of the list at the default width of a sidebar.
@@ -41,6 +42,8 @@ SHORT_NAMES = {
     "QA607": "scaled",
     "QA608": "weight",
 }
+# Of a long list of reasons, what is read before the report goes away.
+MOST_REASONS = 3
 _BY_CODE = {rule.code: rule for rule in RULES}
 
 
@@ -55,7 +58,8 @@ def say_report(text: str) -> str:
 
 
 # Counted things in English texts; other languages count without a plural.
-_ONE = re.compile(r"(?<![\d.,])1 (key|bone|error|warning|note|finding|marker|channel)s\b")
+_ONE = re.compile(r"(?<![\d.,])1 (keys|bones|errors|warnings|notes|findings|markers|channels|vertices|meshes)\b")
+_IRREGULAR = {"vertices": "vertex", "meshes": "mesh"}
 
 
 def _said(text: str, translate: Callable[[str, str], str]) -> str:
@@ -67,7 +71,11 @@ def _said(text: str, translate: Callable[[str, str], str]) -> str:
         said = template.format(**values)
     except (KeyError, IndexError, ValueError):  # a translation with a placeholder of its own must not break a draw
         return str(text)
-    return _ONE.sub(r"1 \1", said) if template == text.template else said
+    return _ONE.sub(_one, said) if template == text.template else said
+
+
+def _one(match: re.Match[str]) -> str:
+    return f"1 {_IRREGULAR.get(match[1], match[1][:-1])}"
 
 
 def short_name(code: str) -> str:
@@ -87,11 +95,29 @@ def remedy_of(code: str) -> str:
     return say(rule.remedy) if rule is not None and rule.remedy else ""
 
 
-def degrees(value: float | None) -> str:
-    """A figure for a person: 340°, 2.5°, a dash where there is none."""
-    if value is None:
+def figure(of: Figure | None) -> str:
+    """A figure for a person: 340°, 2.5 mm, a dash where there is none."""
+    if of is None:
         return "–"
-    return f"{value:.0f}°" if value >= 10 else f"{value:.1f}°"
+    number = f"{of.value:.0f}" if of.value >= 10 else f"{of.value:.1f}"
+    return number + of.unit if of.unit == "°" else f"{number} {of.unit}"
+
+
+def figures(largest: Mapping[str, float]) -> str:
+    """Figures of several units (unit → value) for a person: 340°, 12 mm."""
+    return ", ".join(figure(Figure(largest[unit], unit)) for unit in UNITS if unit in largest) or figure(None)
+
+
+def reasons(texts: Iterable[str]) -> str:
+    """The first few of some reasons, for a report that goes away; each once."""
+    return "; ".join(list(dict.fromkeys(say_report(text) for text in texts))[:MOST_REASONS])
+
+
+def enabled(operator: Any, why: Text | str | None) -> bool:
+    """For a poll: whether the operator can run; `why` not is what its grey button says."""
+    if why is not None:
+        operator.poll_message_set(say(why))
+    return why is None
 
 
 def frame_number(frame: float) -> str:

@@ -36,7 +36,8 @@ def assert_repaired(code: str, skin: Skin, motion: Motion, *, unsafe: bool = Fal
     """Repair by one rule and hold it against the contract.
 
     The rule is silent on what may be fixed; again changes nothing; weights in locked groups and in groups that deform
-    nothing are as they were; weights that must not be written stay; vertices that no finding names keep every entry; a safe fix moves no sound vertex.
+    nothing are as they were, and so are weights that must not be written; vertices that no finding names keep every
+    entry; a safe fix moves no sound vertex.
     """
     before = {name: getattr(skin, name).copy() for name in ("vertices", "offsets", "group", "weight")}
     rule = (BY_CODE[code],)

@@ -30,3 +30,11 @@ def said(capfd):
         ]
 
     return lines
+
+
+@pytest.fixture
+def faulty(panel, tmp_path):
+    """(mesh object, armature object) of a figure whose weights have several faults."""
+    from tests.ui import skins
+
+    return skins.faulty(tmp_path / "faulty.blend")

@@ -82,7 +82,7 @@ def codes() -> list[str]:
 
 
 def actions_shown() -> set[str]:
-    return {result.action for _, result in RESULTS.places()}
+    return {result.name for _, result in RESULTS.places()}
 
 
 # --- glTF

@@ -50,7 +50,7 @@ def test_audit_says_what_it_found_and_changes_nothing(said) -> None:
     assert scenes.values(rig.animation_data.action) == before
 
 
-def test_the_panel_leaves_meshes_to_the_command_line(said) -> None:
+def test_an_audit_of_keys_leaves_meshes_alone(said) -> None:
     rig = scenes.broken_rig(["Arm"])
     mesh = skinned.make_mesh("Body", np.eye(3), rig, [{"Arm": 0.4}, {}, {"Gone": 1.0}])
     assert {f.code for f in api.audit_mesh(mesh)} == {"QA601", "QA602", "QA604"}
@@ -64,9 +64,9 @@ def test_audit_uses_the_choices_of_the_panel(said) -> None:
     scenes.broken_rig()
     state().scope, state().profile = "FILE", "FILM"
     assert ops.audit("EXEC_DEFAULT") == {"FINISHED"}
-    assert (RESULTS.scope, RESULTS.profile) == ("FILE", "FILM")
+    assert (RESULTS.scope, RESULTS.profiles) == ("FILE", {"action": "FILM"})
     assert ops.audit("EXEC_DEFAULT", scope="OBJECT", profile="MOCAP") == {"FINISHED"}
-    assert (RESULTS.scope, RESULTS.profile) == ("OBJECT", "MOCAP")
+    assert (RESULTS.scope, RESULTS.profiles) == ("OBJECT", {"action": "MOCAP"})
     assert state().scope == "FILE"
 
 
@@ -417,7 +417,7 @@ def test_while_an_audit_runs_nothing_else_does() -> None:
 def test_every_operator_is_described_and_undoable_when_it_changes_data() -> None:
     classes = {c.bl_idname: c for m in ui.MODULES for c in m.CLASSES if issubclass(c, bpy.types.Operator)}
     assert {name.removeprefix("quat_audit.") for name in classes} == {n for n in dir(ops) if not n.startswith("__")}
-    reads_only = {"audit", "check_rows", "clear_results", "export_report", "help", "preview"}
+    reads_only = {"audit", "audit_skin", "check_rows", "clear_results", "export_report", "help", "preview"}
     for identifier, cls in classes.items():
         if "INTERNAL" in cls.bl_options:
             continue

@@ -264,6 +264,7 @@ class Modal:
     _show = audit_operators.QUATAUDIT_OT_audit._show
     _tidy = audit_operators.QUATAUDIT_OT_audit._tidy
     _end = audit_operators.QUATAUDIT_OT_audit._end
+    _outcome = audit_operators.QUATAUDIT_OT_audit._outcome
 
     def __init__(self) -> None:
         self.reports: list[tuple[set[str], str]] = []

@@ -13,7 +13,7 @@ pytest.importorskip("bpy")  # the module needs none, the package that it is in d
 from quat_audit.audit import audit_clip, clip_row
 from quat_audit.clip import Clip
 from quat_audit.ui.results import STATES_KEPT, Results
-from quat_audit.ui.rows import ClipResult, Filters, Place, clip_result, fingerprint
+from quat_audit.ui.rows import Filters, Place, PlaceResult, clip_result, fingerprint
 from tests import clips
 
 HERE = Place(7, 1, 0, 0)
@@ -28,11 +28,11 @@ def long_key(bone: str) -> Clip:
     return clips.quaternion_clip([5, 9], clips.turns("X", [0.0, 10.0]) * [[1.5], [1.0]], bone=bone)
 
 
-def audited(clip: Clip, place: Place = HERE) -> ClipResult:
+def audited(clip: Clip, place: Place = HERE) -> PlaceResult:
     return clip_result(place, clip, "", audit_clip(clip), clip_row(clip))
 
 
-def shown(*results: ClipResult) -> Results:
+def shown(*results: PlaceResult) -> Results:
     found = Results()
     found.replace_all(results, profile="p", scope="s", file="f")
     return found
@@ -50,8 +50,8 @@ def labels(results: Results, **filters) -> list[str]:
 
 def test_rows_have_the_worst_figure_and_its_frame(three: Results) -> None:
     rows = {row.label: row for row in three.rows}
-    assert rows["Leg"].degrees == pytest.approx(340.0, abs=0.1) and rows["Leg"].frame == 1.0
-    assert rows["Arm"].degrees == pytest.approx(270.0, abs=0.1)
+    assert rows["Leg"].figure == (pytest.approx(340.0, abs=0.1), "°") and rows["Leg"].frame == 1.0
+    assert rows["Arm"].figure == (pytest.approx(270.0, abs=0.1), "°")
     assert rows["Toe"].key.code == "QA103" and rows["Toe"].frame == 5.0
 
 
@@ -59,7 +59,7 @@ def test_rows_have_the_worst_figure_and_its_frame(three: Results) -> None:
     "sort, first, last",
     [
         ("SEVERITY", "Leg", "Toe"),
-        ("DEGREES", "Leg", "Toe"),
+        ("FIGURE", "Leg", "Toe"),
         ("FRAME", "Leg", "Toe"),
         ("BONE", "Arm", "Toe"),
         ("RULE", "Toe", "Arm"),
@@ -109,7 +109,7 @@ def test_a_row_is_found_by_its_key_whatever_its_number(three: Results) -> None:
 def test_undo_and_redo_bring_back_what_was_found_in_that_state() -> None:
     broken, clean = flip(), clips.quaternion_clip([1, 11], clips.turns("X", [0.0, 20.0]))
     results = shown(audited(broken))
-    results.replace_clip(audited(clean))
+    results.replace_one(audited(clean))
     assert results.rows == []
     assert results.saw(HERE, fingerprint(broken), broken.curves.data_path)  # undo
     assert [row.label for row in results.rows] == ["Arm"] and not results.any_outdated
@@ -143,16 +143,16 @@ def test_states_do_not_pile_up() -> None:
     first = flip(degrees=10.0)
     results = shown(audited(first))
     for number in range(STATES_KEPT):
-        results.replace_clip(audited(flip(degrees=11.0 + number)))
+        results.replace_one(audited(flip(degrees=11.0 + number)))
     assert not results.saw(HERE, fingerprint(first), ())
 
 
 def test_a_reloaded_file_has_its_actions_under_other_numbers() -> None:
     clip = flip()
-    results = shown(audited(clip), audited(flip("Leg"), HERE._replace(action_uid=8)))
+    results = shown(audited(clip), audited(flip("Leg"), HERE._replace(uid=8)))
     arm = results.rows[0]
     results.checked = {row.key for row in results.rows}
-    there = HERE._replace(action_uid=70)
+    there = HERE._replace(uid=70)
     results.rebind({HERE: there})
     moved = results.number_of(arm.key._replace(place=there))
     assert moved == 0 and results.checked == {results.rows[0].key}
@@ -194,7 +194,7 @@ def test_the_fingerprint_does_not_see_the_current_frame() -> None:
 def test_the_figure_is_none_where_a_rule_measures_no_angle() -> None:
     clip = clips.quaternion_clip([1, 11, 21], np.array([[1, 0, 0, 0], [np.nan, 0, 0, 0], [1, 0, 0, 0]]))
     (row,) = audited(clip).rows
-    assert (row.key.code, row.degrees) == ("QA101", None)
+    assert (row.key.code, row.figure) == ("QA101", None)
 
 
 def test_locked_rows_say_why_and_are_not_fixable() -> None:

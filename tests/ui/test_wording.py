@@ -12,6 +12,7 @@ pytest.importorskip("bpy")
 from quat_audit.finding import Text
 from quat_audit.rules import RULES
 from quat_audit.ui import wording
+from quat_audit.ui.rows import Figure
 
 
 def test_lines_break_at_spaces() -> None:
@@ -54,8 +55,20 @@ def test_one_is_not_a_plural(count: int, said: str) -> None:
 @pytest.mark.parametrize(
     "value, shown", [(None, "–"), (340.04, "340°"), (9.96, "10.0°"), (0.04, "0.0°"), (10.0, "10°")]
 )
-def test_degrees(value: float | None, shown: str) -> None:
-    assert wording.degrees(value) == shown
+def test_a_figure_in_degrees(value: float | None, shown: str) -> None:
+    assert wording.figure(None if value is None else Figure(value, "°")) == shown
+
+
+def test_figures_say_their_unit() -> None:
+    assert wording.figure(Figure(12.34, "mm")) == "12 mm" and wording.figure(Figure(1.25, "%")) == "1.2 %"
+    assert wording.figures({"%": 40.0, "mm": 3.0, "°": 340.0}) == "340°, 3.0 mm, 40 %"
+    assert wording.figures({}) == "–"
+
+
+def test_one_vertex_and_one_mesh() -> None:
+    template = "{count} vertices normalized on {count} meshes"
+    assert wording.say(Text(template, {"count": 1})) == "1 vertex normalized on 1 mesh"
+    assert wording.say(Text(template, {"count": 2})) == "2 vertices normalized on 2 meshes"
 
 
 @pytest.mark.parametrize(
