@@ -173,7 +173,7 @@ def _clip(
 
 
 def _ghost(repeat: int, profile: bool, make_rig: Callable[[int, str], tuple[Any, Any]]) -> Row:
-    """The preview's frame but for the draw call: looked whether it is current, the pose read, packed, uploaded."""
+    """The preview's frame but for the draw call itself: seen to be current, the pose read, packed and uploaded."""
     import bpy
 
     from quat_audit.blender import gpu_skin, pose, skin

@@ -54,7 +54,7 @@ def make(folder: Path) -> None:
     _show(folder / "broken.blend")
     _long(folder / "long.blend")
     _skin(folder / "skin.blend")
-    _tube_scene(folder / "tube.blend")
+    _twisted(folder / "tube.blend")
 
 
 def _skin(path: Path) -> None:
@@ -126,7 +126,7 @@ def _long(path: Path) -> None:
     bpy.ops.wm.save_as_mainfile(filepath=str(path), check_existing=False)
 
 
-def _tube_scene(path: Path) -> None:
+def _twisted(path: Path) -> None:
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
     scene = bpy.context.scene
     data = bpy.data.armatures.new(SKIN_RIG)
