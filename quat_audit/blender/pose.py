@@ -104,8 +104,8 @@ def pose_steps(
 ) -> Iterator[tuple[float, list[Motion | str] | None]]:
     """The same in steps: (share of the frames done, None) after each, at last (1.0, what `pose_many` gives).
 
-    A step takes about `slice_seconds`, or as long as putting the scene back does, so that at most half of the time goes
-    into that. After each the scene is as it was; closing the iterator leaves nothing behind.
+    A step takes about `slice_seconds`, up to twice as long where putting the scene back takes longer, so that less of
+    the time goes into that. After each the scene is as it was; closing the iterator leaves nothing behind.
     """
     scene = bpy.context.scene
     for obj, rig in pairs:
@@ -121,7 +121,7 @@ def pose_steps(
         keep = any(not rig.visible_get() for _, rig in pairs)
         while number < len(at):
             with _stepping(scene, keep=keep):
-                until = time.perf_counter() + max(slice_seconds, putting_back)
+                until = time.perf_counter() + max(slice_seconds, min(putting_back, 2.0 * slice_seconds))
                 while number < len(at):
                     whole = int(np.floor(at[number]))
                     scene.frame_set(whole, subframe=float(at[number]) - whole)

@@ -23,7 +23,7 @@ AREAS = ("VIEW_3D", "GRAPH_EDITOR", "DOPESHEET_EDITOR", "NLA_EDITOR")
 
 
 def broken_rig() -> None:
-    """An armature in pose mode whose bone flips its sign between two keys, all keys selected."""
+    """An armature in pose mode whose bone flips its sign between two keys, all keys selected; a mesh of bad weights."""
     rig = bpy.data.objects.new("Rig", bpy.data.armatures.new("Rig"))
     bpy.context.scene.collection.objects.link(rig)
     bpy.context.view_layer.objects.active = rig
@@ -40,6 +40,13 @@ def broken_rig() -> None:
         pose.keyframe_insert("rotation_quaternion", frame=frame)
     # bone.select moved to the pose bone in 5.x.
     (pose if "select" in pose.bl_rna.properties else pose.bone).select = True
+
+    mesh = bpy.data.meshes.new("Sleeve")
+    mesh.from_pydata([(0, 0, 0), (0, 0, 1), (1, 0, 0)], [], [(0, 1, 2)])
+    sleeve = bpy.data.objects.new("Sleeve", mesh)
+    bpy.context.scene.collection.objects.link(sleeve)
+    sleeve.vertex_groups.new(name=pose.name).add([0, 1], 0.5, "REPLACE")
+    sleeve.modifiers.new("Armature", "ARMATURE").object = rig
 
 
 def empty_scene() -> None:
@@ -58,8 +65,12 @@ def audited_rig() -> None:
             getattr(bpy.ops.quat_audit, name)("EXEC_DEFAULT")
 
 
-# Operators that undo what another one does need that done first.
-FIRST = {"markers_remove": "markers_add", "unignore": "ignore"}
+# Operators that undo what another one does, or that are about other findings, need something done first.
+FIRST = {
+    "markers_remove": ("markers_add",),
+    "unignore": ("ignore",),
+    "select_vertices": ("clear_results", "audit_skin"),
+}
 
 
 def operators() -> list[str]:
@@ -93,8 +104,8 @@ def use(situation: str, folder: Path, prepare: Callable[[], None]) -> list[dict[
             area.type = editor
             region = next(region for region in area.regions if region.type == "WINDOW")
             with bpy.context.temp_override(window=window, area=area, region=region):
-                if name in FIRST:
-                    call(FIRST[name], folder)
+                for first in FIRST.get(name, ()):
+                    call(first, folder)
                 rows.append({"situation": situation, "editor": editor, **call(name, folder)})
     return rows
 

@@ -157,7 +157,7 @@ def test_the_audit_in_steps_leaves_the_scene_as_it_was_after_each_of_them(faulty
         np.testing.assert_allclose(bone.location, (0.1, 0.2, 0.3), atol=1e-6)
         np.testing.assert_array_equal(skinned.evaluated(body), shape)
         assert (motions is not None) is (done == 1.0)
-    assert steps > 3
+    assert steps == len(frames)
     np.testing.assert_array_equal(motions[0].deform, at_once.deform)
     np.testing.assert_array_equal(motions[0].to_world, at_once.to_world)
     assert skin.read_object(body).skin.weight.tobytes() == skin_read.skin.weight.tobytes()
