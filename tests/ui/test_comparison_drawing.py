@@ -14,6 +14,7 @@ import gpu  # noqa: E402
 from mathutils import Matrix  # noqa: E402
 
 from quat_audit.ui import comparing, comparison_graph, comparison_view  # noqa: E402
+from tests.blender import offscreen  # noqa: E402
 from tests.ui import scenes  # noqa: E402
 
 pytestmark = pytest.mark.usefixtures("panel")
@@ -34,19 +35,19 @@ def picture(draw, shown) -> np.ndarray:
         scene=SimpleNamespace(frame_current_final=14.0),
     )
     to_pixels = Matrix(((2 / WIDTH, 0, 0, -1), (0, 2 / HEIGHT, 0, -1), (0, 0, 1, 0), (0, 0, 0, 1)))
-    offscreen = gpu.types.GPUOffScreen(WIDTH, HEIGHT)
+    buffer = gpu.types.GPUOffScreen(WIDTH, HEIGHT, format="RGBA32F")
     try:
-        with offscreen.bind():
+        with buffer.bind():
             frame = gpu.state.active_framebuffer_get()
-            frame.clear(color=(0.0, 0.0, 0.0, 1.0))
+            frame.clear(color=(0.0, 0.0, 0.0, 1.0), depth=1.0)  # a render leaves the test for depth switched on
             gpu.matrix.load_matrix(Matrix.Identity(4))
             gpu.matrix.load_projection_matrix(to_pixels)
             draw(context, shown)
-            buffer = frame.read_color(0, 0, WIDTH, HEIGHT, 4, 0, "FLOAT")
+            colours = frame.read_color(0, 0, WIDTH, HEIGHT, 4, 0, "FLOAT")
     finally:
-        offscreen.free()
-    buffer.dimensions = WIDTH * HEIGHT * 4
-    return np.array(buffer).reshape(HEIGHT, WIDTH, 4)[..., :3]
+        buffer.free()
+    colours.dimensions = WIDTH * HEIGHT * 4
+    return np.array(colours).reshape(HEIGHT, WIDTH, 4)[..., :3]
 
 
 def like(pixels: np.ndarray, colour) -> np.ndarray:
@@ -55,16 +56,7 @@ def like(pixels: np.ndarray, colour) -> np.ndarray:
 
 @pytest.fixture
 def shown():
-    if bpy.app.version < (4, 5):
-        pytest.skip("drawing without a window leaves the picture empty in this Blender")
-    if hasattr(gpu, "init"):
-        gpu.init()
-    else:  # one small render makes the GPU ready
-        scene = bpy.context.scene
-        scene.camera = bpy.data.objects.new("Camera", bpy.data.cameras.new("Camera"))
-        scene.collection.objects.link(scene.camera)
-        scene.render.engine, scene.render.resolution_x, scene.render.resolution_y = "BLENDER_WORKBENCH", 8, 8
-        bpy.ops.render.render()
+    offscreen.need_gpu()
     scenes.broken_rig()
     scenes.audit()
     assert bpy.ops.quat_audit.compare("EXEC_DEFAULT") == {"FINISHED"}
