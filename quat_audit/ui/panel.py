@@ -12,7 +12,7 @@ from . import auditing, comparing, fix_operators, following, icons, properties, 
 from .results import RESULTS, Summary
 from .rows import ACTION, MESH, Row
 from .translations import CONTEXT
-from .wording import figures, frame_number, lines, remedy_of, say, summary_of
+from .wording import figures, lines, remedy_of, say, summary_of
 
 CATEGORY = "Rig Audit"
 # Of a long list in the panel, what is read.
@@ -134,9 +134,7 @@ def _draw_comparison(layout: Any) -> None:
     """The switch of the before and after that is drawn, or the offer of that of the last fix."""
     shown = comparing.STATE.shown
     if shown is not None:
-        first, second = (frame_number(frame) for frame in shown.angles.step)
-        values = {"bone": shown.label, "first": first, "second": second}
-        words = say(Text("Before and after: {bone}, frames {first} to {second}", values))
+        words = say(Text("Before and after: {bone}", {"bone": shown.label}))
         layout.operator("quat_audit.compare_off", text=words, icon="PANEL_CLOSE", depress=True, translate=False)
     elif comparing.offered(RESULTS.message) is not None:
         layout.operator("quat_audit.compare_last", icon="ONIONSKIN_ON")
