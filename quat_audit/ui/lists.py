@@ -36,7 +36,7 @@ class QUATAUDIT_UL_findings(bpy.types.UIList):
         line.prop(item, "checked", text="")
         line.active = RESULTS.outdated(row) is None
         # At the default width of a sidebar every pixel counts: the two figures share one label and its margins.
-        split = line.split(factor=0.49, align=True)
+        split = line.split(factor=0.44, align=True)
         split.label(text=row.label, icon_value=icons.of(row.finding.severity), translate=False)
         rest = split.row(align=True)
         rest.label(text=short_name(row.key.code), translate=False)
