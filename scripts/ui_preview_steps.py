@@ -18,6 +18,9 @@ from mathutils import Euler
 from ui_driver import Hands, Redraws, Turns
 from ui_steps import module, open_scene
 
+# Names of ours that Blender saves with a window's screens.
+_KEPT_WITH_SCREENS = (b"QUATAUDIT_PT_", b"QUATAUDIT_UL_")
+
 
 def choices() -> Any:
     return bpy.data.window_managers[0].quat_audit_preview
@@ -173,15 +176,12 @@ def _save(hands: Hands) -> Turns:
             bpy.ops.wm.save_as_mainfile(filepath=str(path), copy=True, compress=False)
         stored = path.read_bytes()
     words = set(re.findall(rb"(?i)quat_?audit\w*", stored))
-    # Blender keeps with the screen which panels are folded, and the folder of this run has our name.
+    # Blender keeps with the screen which panels are folded and how far lists are scrolled (their names end with the
+    # list's own id), and the folder of this run has our name.
     folder_names = {word for word in words if word.startswith(b"quat_audit_ui_")}
-    left = words - _panels() - folder_names
+    left = {word for word in words - folder_names if not word.startswith(_KEPT_WITH_SCREENS)}
     hands.check("saved while it is on: no name of ours but the panels' in the file", not left, left)
     yield
-
-
-def _panels() -> set[bytes]:
-    return {name.encode() for name in dir(bpy.types) if name.startswith("QUATAUDIT_PT_")}
 
 
 def preview_hostile(hands: Hands) -> Turns:

@@ -219,6 +219,12 @@ def _read(obj: Any, modifier: Any, rig: Any, weights: _Weights) -> Skin:
     offsets, group, weight = weights
     triangles, closed = _read_faces(mesh)
     why = reasons(obj, modifier, rig, bones, groups, offsets, group)
+    unplaced = int(np.count_nonzero(~np.isfinite(vertices).all(axis=1)))
+    if unplaced:
+        nowhere = Text(
+            "{count} vertices have coordinates that are no numbers: they are not measured", {"count": unplaced}
+        )
+        why = Reasons((*why.not_evaluated, nowhere), why.blocking)
     ignores, unreadable = ignore.readable_ignores(obj)
     if unreadable:
         unread = Text("its list of ignored findings cannot be read ({why}), so nothing is ignored", {"why": unreadable})

@@ -68,6 +68,7 @@ def _find(skin: Skin) -> Joints:
     for block in blocks(skin):
         weighted[block.bones] = True
     above = _deforming_above(bones.parent, bones.deform)
+    placed = np.isfinite(skin.vertices).all(axis=1)  # one vertex without a place would take the joint's mean with it
     inside = _subtrees(bones.parent)  # (B, B): [b, c]: c is b or lies below it
     below = np.flatnonzero(bones.deform & (above >= 0) & (inside & weighted).any(axis=1))
     of_vertex, parts = np.full(len(skin), len(below), dtype=np.int64), []
@@ -78,7 +79,7 @@ def _find(skin: Skin) -> Joints:
             most = blend.argmax(axis=0)
             sure = np.take_along_axis(blend, most[None], axis=0)[0] > LEAST_SHARED
             of_vertex[block.vertices[sure]] = most[sure]
-        joint, vertex = np.nonzero(blend >= SHARED)
+        joint, vertex = np.nonzero((blend >= SHARED) & placed[block.vertices])
         parts.append((block.vertices[vertex], joint, share[joint, vertex] >= 0.5))
     vertex, joint, lower = (
         (np.concatenate(column) for column in zip(*parts, strict=True))

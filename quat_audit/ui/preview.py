@@ -207,7 +207,7 @@ def _pose(held: Preview, found: tuple[Any, Any], context: Any) -> Motion:
             )
         )
     if not obj.visible_get():
-        raise SkinError(Text("{object} is hidden, so Blender does not pose it: show it", {"object": obj.name}))
+        raise SkinError(Text("{object} is not seen here: show it, or leave the local view", {"object": obj.name}))
     if rig.data.is_editmode:
         raise SkinError(
             Text("{armature} is in edit mode, where it deforms nothing: leave edit mode", {"armature": rig.name})

@@ -24,6 +24,11 @@ class QUATAUDIT_PT_preview_view3d(bpy.types.Panel):
     bl_options = {"DEFAULT_CLOSED"}
     bl_order = 10
 
+    def draw_header_preset(self, context: Any) -> None:
+        if preview.current() is not None:  # folded, the panel still says that it is on, and ends it
+            name = QUATAUDIT_OT_preview.bl_idname
+            self.layout.operator(name, text="", icon="HIDE_OFF", depress=True, emboss=False)
+
     def draw(self, context: Any) -> None:
         layout, chosen, held = self.layout, preview_properties.choices(context), preview.current()
         row = layout.row()

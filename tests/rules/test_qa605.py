@@ -53,3 +53,14 @@ def test_a_cap_lowers_what_a_mesh_is_reported_with() -> None:
         for caps in (None, {"QA605": NOTE}, {"QA601": NOTE})
     ]
     assert severities == [(WARNING, WARNING), (NOTE, NOTE), (WARNING, WARNING)]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_a_vertex_without_a_place_hides_no_collapse(value: float) -> None:
+    motion = scalar.bend(TUBE, Z, [150.0])
+    (whole,) = found("QA605", TUBE, motion)
+    points = TUBE.vertices.copy()
+    points[len(points) // 2] = value
+    (finding,) = found("QA605", replace(TUBE, vertices=points), motion)
+    for name, values in finding.occurrences.measured.items():
+        assert values[0] == pytest.approx(whole.occurrences.measured[name][0], rel=0.02), name

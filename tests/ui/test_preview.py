@@ -202,7 +202,7 @@ def test_hidden_and_deleted(tube: tuple[Any, Any]) -> None:
     bpy.ops.quat_audit.preview()
     tube[0].hide_set(True)
     assert preview().posed(bpy.context) is None
-    assert "Tube is hidden" in str(preview().current().remarks[0])
+    assert "Tube is not seen here" in str(preview().current().remarks[0])
     bpy.data.objects.remove(tube[0])
     assert preview().posed(bpy.context) is None
     assert "no longer in this file" in str(preview().current().remarks[0])
