@@ -53,7 +53,8 @@ class Scan:
         cut: (F,) mm, largest displacement (LBS) by the cut to `most` influences; cut_vertex: (F,) int.
         by_cut: the same by vertex.
         most: that number.
-        volume: (F, 2) enclosed volume of LBS and DQS in parts of that at rest; None for an open mesh.
+        volume: (F, 2) enclosed volume of LBS and DQS in parts of that at rest; None for an open mesh, and for one with
+            a vertex that has no place.
     """
 
     frames: Floats
@@ -140,7 +141,8 @@ def scan(
     sums = _Sums.new(frames, count)
     matrices, metric = linear.displacements(motion), to_mm(skin, motion)
     parts = [_BlockJoints.of(block, found) for block in blocks(skin)]
-    held = _Held(skin) if volume and skin.closed and len(skin.triangles) else None
+    encloses = skin.closed and len(skin.triangles) > 0 and bool(np.isfinite(skin.vertices).all())
+    held = _Held(skin) if volume and encloses else None
     enclosed = np.ones((frames, 2))
     size = min(frames, max(1, HELD // max(1, len(skin)))) if held else frames
     for start in range(0, frames, size):

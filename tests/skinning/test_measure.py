@@ -160,3 +160,15 @@ def test_no_frames_is_an_error() -> None:
     skin = scalar.make_tube()
     with pytest.raises(ValueError, match="motion has no frames"):
         measure.scan(skin, scalar.bend(skin, X, [1.0]).part(slice(0, 0)))
+
+
+def test_a_vertex_without_a_place_takes_nothing_with_it() -> None:
+    skin = scalar.make_tube()
+    motion = scalar.bend(skin, X, [0.0, 60.0, 120.0])
+    points = skin.vertices.copy()
+    points[len(points) // 2] = np.nan
+    whole, holed = measure.scan(skin, motion), measure.scan(replace(skin, vertices=points), motion)
+    assert whole.volume is not None and holed.volume is None
+    for values in (holed.gap, holed.gap_mean, holed.radius, holed.bulge, holed.cut):
+        assert np.isfinite(values).all()
+    np.testing.assert_allclose(holed.radius, whole.radius, atol=0.02)
