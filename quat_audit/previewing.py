@@ -131,7 +131,7 @@ def _write(item: Any, folder: Path, stem: str, file: str, said: Sequence[tuple[s
     skin, motion = item.record.skin, item.motion
     check(skin)
     paths = tuple(folder / f"{stem}{ending}" for ending in (".json", "-sheet.png", "-curve.png"))
-    taken = previews.inputs()
+    taken = previews.inputs() | {Path(file).resolve()}  # Blender has no path for what it imported
     for path in paths:
         if path.resolve() in taken:
             raise InputError(f"{path} belongs to what is previewed: choose another folder")
