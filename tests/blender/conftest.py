@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Every test here starts in an empty file of factory settings."""
+"""Every test here starts in an empty file of factory settings; and what several of the preview's tests need."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 
@@ -10,3 +12,22 @@ import pytest
 def empty_file():
     bpy = pytest.importorskip("bpy")
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+
+
+@pytest.fixture
+def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For tests of figures alone: rendering takes seconds, and is tested in test_preview_pictures.py."""
+    from quat_audit.blender import render
+
+    monkeypatch.setattr(render, "render", lambda drawing: b"no picture" * 1100)
+
+
+@pytest.fixture(scope="module")
+def limbs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with each of the example limbs as a file."""
+    import example_limbs
+
+    folder = tmp_path_factory.mktemp("limbs")
+    for limb in example_limbs.LIMBS:
+        example_limbs.save(limb, folder / f"{limb.name}.blend")
+    return folder
