@@ -15,7 +15,7 @@ from .errors import InputError
 from .escapes import visible
 from .interruption import Interruption
 from .preview.figures import lines
-from .previewing import Previewed
+from .previewing import Previewed, check_folder
 from .terminal import Progress, check_output, say, write_out
 
 _FRAMES = re.compile(r"\s*(-?\d+)\s*(?:-\s*(-?\d+)\s*)?", re.ASCII)
@@ -35,9 +35,11 @@ def add_to(verbs: Any, path: Callable[[str], Path]) -> argparse.ArgumentParser:
         type=path,
         help=".blend, .fbx, .glb, .gltf or .vrm; through Blender, which has to pose it",
     )
-    preview.add_argument("--object", default="", metavar="NAME", help="only this mesh; by default every skinned one")
+    preview.add_argument("--object", type=_name, metavar="NAME", help="only this mesh; by default every skinned one")
     preview.add_argument(
-        OPTION, default="", metavar="A-B", help="frames A to B, or one; by default those of the scene (-5--1: before 0)"
+        OPTION,
+        metavar="A-B",
+        help="frames A to B, or one (-5--1: before 0); by default all of the scene, and of the actions where longer",
     )
     preview.add_argument(
         "--output", type=path, required=True, metavar="DIR", help="the folder to write into; it is made"
@@ -45,6 +47,12 @@ def add_to(verbs: Any, path: Callable[[str], Path]) -> argparse.ArgumentParser:
     preview.add_argument("-v", "--verbose", action="store_true", help="log what happens, with tracebacks")
     preview.set_defaults(run=run)
     return preview
+
+
+def _name(word: str) -> str:
+    if not word:  # a script's unset variable, which must not mean every mesh
+        raise argparse.ArgumentTypeError("it is empty: name a mesh object, or leave the option out")
+    return word
 
 
 def with_frames_joined(arguments: Sequence[str]) -> list[str]:
@@ -60,13 +68,16 @@ def with_frames_joined(arguments: Sequence[str]) -> list[str]:
 
 def run(options: argparse.Namespace) -> int:
     """Preview a file; 0 when at least one mesh was, 2 otherwise."""
-    frames = parse_frames(options.frames) if options.frames else None
+    frames = None if options.frames is None else parse_frames(options.frames)
+    check_folder(options.output)
     check_output()
     interruption: Interruption = options.interruption
     progress = Progress(1, sys.stderr)
     done: list[Previewed] = []
+    total = 0
     try:
-        for step in api.preview_steps(options.path, options.output, name=options.object, frames=frames):
+        for step in api.preview_steps(options.path, options.output, name=options.object or "", frames=frames):
+            total = step.total
             if interruption:
                 break
             progress.show(step.number, Path(step.name), step.total)
@@ -77,6 +88,8 @@ def run(options: argparse.Namespace) -> int:
         interruption.pressed += not interruption
     interruption.patience = interruption.pressed + 1  # what was done is still to be reported
     progress.clear()
+    if interruption and total:
+        say(f"interrupted: {total - len(done)} of {total} without a preview")
     for row in done:
         if row.reason:
             say(visible(f"{row.name}: no preview: {row.reason}"))
@@ -93,7 +106,7 @@ def parse_frames(words: str) -> list[float]:
     """The frames that "A-B" or "A" means, each once; InputError when it means none."""
     match = _FRAMES.fullmatch(words)
     if match is None:
-        raise InputError(f"{OPTION} {words}: write A-B, or one frame; whole numbers, such as 1-250")
+        raise InputError(f"{OPTION} {words!r}: write A-B, or one frame; whole numbers, such as 1-250")
     first = int(match[1])
     last = first if match[2] is None else int(match[2])
     if first > last:

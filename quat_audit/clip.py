@@ -300,6 +300,12 @@ def _flags(values: Sequence[bool] | Bools | None, n: int) -> Bools:
     return np.zeros(n, dtype=bool) if values is None else np.asarray(values, dtype=bool)
 
 
+def frame_words(frame: float) -> str:
+    """A finite frame as it is written in a sentence: three decimals at the most, all digits before the point."""
+    # Frames of a glTF file are products of seconds: what is behind that is noise.
+    return f"{frame:.3f}".rstrip("0").rstrip(".")
+
+
 def with_curves(clip: Clip, curves: Curves) -> Clip:
     """The clip with other curves (and none of the views computed from the old ones)."""
     return replace(clip, curves=curves)

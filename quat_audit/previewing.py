@@ -59,20 +59,21 @@ def steps(path: Path, folder: Path, *, name: str = "", frames: Sequence[float] |
 
     Args:
         path: .blend, .fbx, or anything else with a mesh that Blender imports.
-        folder: where the files go; it is made.
+        folder: where the files go; it is made when there is something to write.
         name: only the mesh object of that name.
-        frames: by default those of the scene.
+        frames: by default those that play: of the scene, and of the actions where these are longer.
 
     Raises:
         InputError: the file cannot be opened, has no skinned mesh, or none of that name; the folder cannot be written.
     """
     if path.suffix.lower() == ".bvh":
         raise InputError("a .bvh file has no mesh: preview the .blend, .fbx or .glb file with the character")
-    make_folder(folder)
-    open_scene(path)
+    check_folder(folder)
+    left_out = open_scene(path)
     from .blender import previews
 
     frames, remarks_on_all = _at_most(frames)
+    remarks_on_all += left_out
     failed: list[tuple[str, str]] = []
     try:
         if name:
@@ -108,7 +109,7 @@ def preview_object(obj: Any, folder: Path, frames: Sequence[float] | None = None
     """
     from .blender import previews
 
-    make_folder(folder)
+    check_folder(folder)
     frames, said = _at_most(frames)
     item = previews.read_one(obj, frames)
     (stem,) = file_stems([item.record.skin.mesh])
@@ -135,12 +136,16 @@ def _write(item: Any, folder: Path, stem: str, file: str, said: Sequence[tuple[s
     for path in paths:
         if path.resolve() in taken:
             raise InputError(f"{path} belongs to what is previewed: choose another folder")
+        if path.is_dir():
+            raise InputError(f"cannot write {path}: it is a folder; move it away, or choose another --output")
     found: Measured = figures.measure(skin, motion, [*said, *remarks(skin, motion)])
     data = figures.as_dict(found, file=file, blender=blender_version())
     data["pictures"] = {"sheet": paths[1].name, "curve": paths[2].name}
     short = Path(file).name
     pictures = [render.render(drawing) for drawing in (sheet(found, short), graph(found, short))]
-    for path, content in zip(paths, [as_json(data).encode("ascii"), *pictures], strict=True):
+    make_folder(folder)
+    # The figures come last: where they are new, the pictures are.
+    for path, content in zip((*paths[1:], paths[0]), [*pictures, as_json(data).encode("ascii")], strict=True):
         write_whole(path, content)
     return Previewed(skin.mesh, data, paths)
 
@@ -161,13 +166,19 @@ def _guarded(name: str, work: Callable[[], Previewed]) -> Previewed:
     return Previewed(name, reason=reason)
 
 
+def check_folder(folder: Path) -> None:
+    """Raise InputError when results could not be written into a folder (before the work, not after)."""
+    there = next((path for path in (folder, *folder.absolute().parents) if os.path.lexists(path)), Path.cwd())
+    if not there.is_dir():
+        what = "a link to nothing" if there.is_symlink() and not there.exists() else "a file"
+        raise InputError(f"--output {folder}: {there} is {what}: name a folder")
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise InputError(f"--output {folder}: no permission to write into {there}: choose another folder")
+
+
 def make_folder(folder: Path) -> None:
-    """Make a folder for results; InputError when it cannot be, or cannot be written (before the work, not after)."""
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"--output {folder} is a file: name a folder")
+    """Make a folder for results; InputError when it cannot be."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"cannot make the folder {folder}: {error.strerror or error}") from None
-    if not os.access(folder, os.W_OK):
-        raise InputError(f"cannot write into {folder}: no permission")

@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 
 from .clip import Clip
 from .errors import InputError
-from .files import bvh, gltf
+from .files import bvh, fbx, gltf
 from .files.source import Source
 from .finding import Refused, Text
 from .inputs import BLENDER_SUFFIXES, BYTES_SUFFIXES, SUFFIXES
@@ -24,6 +24,14 @@ from .publish import Staged
 from .skinning.skin import Motion, Skin
 
 AUTO, BYTES, BLENDER = VIA = ("auto", "bytes", "blender")
+
+_ALL_DUAL_QUATERNIONS = (
+    "the file asks for dual quaternions, which Blender's importer does not read: Preserve Volume was switched on"
+)
+_SOME_DUAL_QUATERNIONS = (
+    "the file asks for dual quaternions on some skins or vertices, which Blender's importer does not read: looked at "
+    "as imported, by LBS"
+)
 
 # The wheel to name when bpy is missing: the LTS that fits the interpreter.
 WHEELS = {(3, 11): "4.5.15", (3, 13): "5.2.3"}
@@ -199,8 +207,10 @@ def _make_room(folder: Path, name: str) -> Path:
     return path
 
 
-def open_scene(path: Path) -> None:
+def open_scene(path: Path) -> list[tuple[str, str]]:
     """Open a file in Blender, or import it into an empty one, for what is done with the scene itself.
+
+    Returns (what, why) of what the importer left out.
 
     Raises:
         InputError: it cannot be read; the message says what to do.
@@ -208,25 +218,30 @@ def open_scene(path: Path) -> None:
     check_readable(path)
     how(path, BLENDER)
     require_blender()
-    _load(path)
+    return _load(path)
 
 
-def _load(path: Path) -> None:
+def _load(path: Path) -> list[tuple[str, str]]:
     from .blender import open as scene
 
     if path.suffix.lower() == ".blend":
         scene.open_blend(path)
-    else:
-        scene.import_file(path)
+        return []
+    scene.import_file(path)
+    methods = fbx.skinning_methods(path) if path.suffix.lower() == ".fbx" else frozenset()
+    if methods == {fbx.DUAL_QUATERNION}:
+        scene.preserve_volume()
+        return [("skinning", _ALL_DUAL_QUATERNIONS)]
+    return [("skinning", _SOME_DUAL_QUATERNIONS)] if methods & {fbx.DUAL_QUATERNION, fbx.BLEND} else []
 
 
 def _open_in_blender(path: Path) -> Opened:
     require_blender()
+    from .blender import linked, posed_skin, read, saving, skin, write
     from .blender import open as scene
-    from .blender import posed_skin, read, saving, skin, write
 
     is_blend = path.suffix.lower() == ".blend"
-    _load(path)
+    left_out = _load(path)
     records = read.read_file()
     clips = tuple(record.clip for record in records)
     posed: list[posed_skin.PosedSkin] = []
@@ -263,7 +278,7 @@ def _open_in_blender(path: Path) -> Opened:
 
     return Opened(
         clips=clips,
-        not_evaluated=(),
+        not_evaluated=(*left_out, *linked.missing()),
         via=BLENDER,
         suffix=path.suffix if is_blend else ".blend",
         names=lambda: (path.name,),

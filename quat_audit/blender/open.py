@@ -18,7 +18,7 @@ from typing import Any, TextIO
 import bpy
 
 from ..errors import InputError
-from . import compat
+from . import compat, playback
 
 log = logging.getLogger(__name__)
 
@@ -65,6 +65,8 @@ def _why_unreadable(error: str) -> str:
 def import_file(path: Path) -> None:
     """Import a .fbx, .glb, .gltf, .vrm, .vrma or .bvh into an empty file, with the importer that Blender ships.
 
+    The scene then has the range of what plays: no importer sets it, and the 1 to 250 of an empty file mean nothing.
+
     Raises: InputError: it is missing, empty, of another kind, or the importer gave up.
     """
     suffix = path.suffix.lower()
@@ -80,9 +82,30 @@ def import_file(path: Path) -> None:
         with quiet() as said:
             result = _importer(suffix)(filepath=str(path.absolute()))
     except Exception as error:  # an importer written in Python may raise anything on a bad file
-        raise InputError(f"{path}: Blender's importer failed: {_reason(str(error))}") from error
+        raise InputError(f"{path}: {_why_not_imported(str(error))}") from error
     if "FINISHED" not in result:
         raise InputError(f"{path}: Blender's importer gave up: {_reason(said())}")
+    span = playback.played_range(bpy.data.objects)
+    if span is not None:
+        scene = bpy.context.scene
+        scene.frame_start, scene.frame_end = (max(frame, 0) for frame in span)
+
+
+def preserve_volume() -> None:
+    """Have every Armature modifier of the open file deform by dual quaternions."""
+    for modifier in (modifier for obj in bpy.data.objects for modifier in obj.modifiers):
+        if modifier.type == "ARMATURE":
+            modifier.use_deform_preserve_volume = True
+
+
+def _why_not_imported(error: str) -> str:
+    if "draco" in error.lower():
+        # The wheel comes without the decoder of the full Blender.
+        return (
+            "its meshes are compressed by Draco, which this Blender cannot decode; run inside Blender "
+            "(`blender --command quat_audit`), or export it without compression"
+        )
+    return f"Blender's importer failed: {_reason(error)}; export or fetch the file again"
 
 
 def save_blend(path: Path, *, compress: bool) -> None:

@@ -31,16 +31,6 @@ _CHANNELS = (
 )
 
 
-def scene_frames(scene: Any) -> list[float]:
-    """The frames of the scene's playback range."""
-    start, end = (
-        (scene.frame_preview_start, scene.frame_preview_end)
-        if scene.use_preview_range
-        else (scene.frame_start, scene.frame_end)
-    )
-    return [float(frame) for frame in range(start, end + 1)]
-
-
 def pose_matrices(obj: Any, rig: Any, frames: Sequence[float] | None = None) -> Motion:
     """What poses a mesh object on some frames.
 
@@ -62,6 +52,14 @@ def check_posed(obj: Any, rig: Any) -> None:
     bpy.context.view_layer.update()  # what was linked just now is in the layer only after that
     layer = bpy.context.view_layer.objects
     for one in (obj, rig):
+        elsewhere = one.users_scene
+        if elsewhere and bpy.context.scene not in elsewhere:
+            raise SkinError(
+                Text(
+                    "{object} is in the scene {scene}, and only the active scene is posed: make that one active",
+                    {"object": one.name, "scene": elsewhere[0].name},
+                )
+            )
         if layer.get(one.name) != one:
             raise SkinError(
                 Text(
@@ -137,14 +135,22 @@ def pose_steps(
 
 
 def _motion(pair: tuple[Any, Any], at: Sequence[float], matrices: Floats, worlds: Floats) -> Motion | str:
-    """What was taken of one pair, (F, B, 16) and (2, F, 4, 4), or why it is of no use."""
-    (obj, rig), (world, rig_world) = pair, worlds
-    if np.abs(np.linalg.det(worlds)).min() == 0.0:
-        return Text("{mesh} or {armature} is scaled to nothing on some frame", {"mesh": obj.name, "armature": rig.name})
+    """What was taken of one pair, (F, B, 16) and (2, F, 4, 4), or why it is of no use.
+
+    Frames on which an object is scaled to nothing, as is done to hide it, are left out: there is no shape on them.
+    """
+    obj, rig = pair
+    there = np.all(np.linalg.det(worlds) != 0.0, axis=0)
+    if not there.any():
+        return Text(
+            "{mesh} or {armature} is scaled to nothing: give it a scale, or choose other frames",
+            {"mesh": obj.name, "armature": rig.name},
+        )
+    world, rig_world = worlds[:, there]
     # Blender hands matrices out column by column.
-    channel = matrices.reshape(len(at), -1, 4, 4).swapaxes(-1, -2).astype(np.float64)
+    channel = matrices[there].reshape(len(world), -1, 4, 4).swapaxes(-1, -2).astype(np.float64)
     to_armature = np.linalg.inv(rig_world) @ world
-    return Motion(np.array(at, dtype=np.float64), channel, to_armature, world, _action_name(rig))
+    return Motion(np.array(at, dtype=np.float64)[there], channel, to_armature, world, _action_name(rig))
 
 
 def pose_as_evaluated(obj: Any, rig: Any, depsgraph: Any) -> Motion:

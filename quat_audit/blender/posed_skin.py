@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Skinned meshes of the open file with what poses them over the frames of the scene: what the skin rules look at."""
+"""Skinned meshes of the open file with what poses them over the frames that play: what the skin rules look at."""
 
 from __future__ import annotations
 
@@ -10,19 +10,20 @@ from typing import Any
 import bpy
 import numpy as np
 
+from ..clip import frame_words
 from ..errors import SkinError
 from ..finding import Text
 from ..skinning.skin import Motion
-from . import pose
+from . import playback, pose
 from .skin import BlenderSkin, find, read_file, read_object, read_object_steps
 
-# A longer scene is measured on this many of its frames: enough to meet every pose that lasts.
+# A longer clip is measured on this many of its frames: enough to meet every pose that lasts.
 MOST_FRAMES = 500
 
 
 @dataclass(frozen=True, eq=False)
 class PosedSkin:
-    """A skin that was read and what poses it over the frames of the scene."""
+    """A skin that was read and what poses it over the frames that play."""
 
     record: BlenderSkin
     motion: Motion
@@ -34,8 +35,7 @@ def read_posed(
     """Every skinned mesh of the open file over some frames, and (what, why) of what could not be read or judged.
 
     Args:
-        frames: by default those of the scene, or as many of them as `MOST_FRAMES`, evenly picked. A file in which no
-            armature is animated is taken as it stands.
+        frames: by default those that play (`_frames`).
         other_actions: how many actions of bones the file has: only those that play are measured, which is said.
     """
     records, failed = read_file()
@@ -53,15 +53,14 @@ def read_posed(
     if not pairs:
         return [], unread
     rigs = list(dict.fromkeys(rig for _, _, rig in pairs))
-    at, of = (frames, 0) if frames is not None else _frames(rigs)
-    if at is not None and of > len(at):
-        unread.append(("deformation", _some_frames(len(at), of)))
+    at, notes = (frames, []) if frames is not None else _frames(rigs)
+    unread += [("deformation", note) for note in notes]
     motions = pose.pose_many([(obj, rig) for _, obj, rig in pairs], at)
     for (record, _, _), motion in zip(pairs, motions, strict=True):
         if isinstance(motion, str):
             unread.append((record.skin.mesh, motion))
         else:
-            posed.append(PosedSkin(record, motion))
+            posed.append(PosedSkin(_noted(record, _absent(motion, at)), motion))
     playing = len({motion.action for motion in motions if not isinstance(motion, str) and motion.action})
     if other_actions > playing:
         what = f"{other_actions - playing} of {other_actions} actions of bones"
@@ -78,14 +77,15 @@ def read_posed_object(obj: Any, frames: Sequence[float] | None = None) -> PosedS
     """
     record = read_object(obj)
     _, rig, _ = find(record)
-    at = frames if frames is not None else _frames([rig])[0]
-    return PosedSkin(record, pose.pose_matrices(obj, rig, at))
+    at, notes = (frames, []) if frames is not None else _frames([rig])
+    motion = pose.pose_matrices(obj, rig, at)
+    return PosedSkin(_noted(record, [*notes, *_absent(motion, at)]), motion)
 
 
 def read_posed_steps(
     objects: Sequence[Any], into: list[PosedSkin], failed: list[tuple[int, str, str]], *, slice_seconds: float
 ) -> Iterator[float]:
-    """Some mesh objects over the frames of the scene, in steps after which the scene is as it was: the share done.
+    """Some mesh objects over the frames that play, in steps after which the scene is as it was: the share done.
 
     Args:
         into: gets what was read; failed: (`session_uid`, name, why) of the others.
@@ -107,7 +107,7 @@ def read_posed_steps(
         records.append(record)
     if not pairs:
         return
-    at, of = _frames([rig for _, rig in pairs])
+    at, notes = _frames([rig for _, rig in pairs])
     motions: list[Motion | str] | None = None
     for done, motions in pose.pose_steps(pairs, at, slice_seconds=slice_seconds):  # noqa: B007  # the last has them
         yield 0.5 + 0.5 * done
@@ -116,27 +116,50 @@ def read_posed_steps(
         if isinstance(motion, str):
             failed.append((record.object_uid, record.skin.mesh, motion))
         else:
-            into.append(PosedSkin(record if at is None else _noted(record, len(at), of), motion))
+            into.append(PosedSkin(_noted(record, [*notes, *_absent(motion, at)]), motion))
 
 
-def _noted(record: BlenderSkin, count: int, of: int) -> BlenderSkin:
-    """The skin, saying so where it is measured on some of the scene's frames alone."""
-    if count >= of:
-        return record
-    note = (record.skin.mesh, _some_frames(count, of))
-    return replace(record, skin=replace(record.skin, not_evaluated=(*record.skin.not_evaluated, note)))
+def _absent(motion: Motion, at: Sequence[float] | None) -> list[str]:
+    """What is to be said of frames that were asked for and have no pose."""
+    missing = sorted(set(at or ()) - set(motion.frames.tolist()))
+    if not missing:
+        return []
+    values = {"count": len(missing), "frame": frame_words(missing[0])}
+    return [Text("scaled to nothing on {count} frames, first on {frame}: not measured there", values)]
 
 
-def _some_frames(count: int, of: int) -> Text:
-    return Text("measured on {count} of the scene's {of:,} frames, evenly picked", {"count": count, "of": of})
+def _noted(record: BlenderSkin, notes: Sequence[str]) -> BlenderSkin:
+    """The skin, saying what the frames that it is measured on leave out."""
+    said = tuple((record.skin.mesh, note) for note in notes)
+    return replace(record, skin=replace(record.skin, not_evaluated=(*record.skin.not_evaluated, *said)))
 
 
-def _frames(rigs: Sequence[Any]) -> tuple[list[float] | None, int]:
-    """(frames to measure, None for the pose as it stands; how many the scene has)."""
+def _frames(rigs: Sequence[Any]) -> tuple[list[float] | None, list[str]]:
+    """(frames to measure, None for the pose as it stands where no armature is animated; what they leave out).
+
+    They are those of the scene, and those outside of it that an action or NLA strip of what poses the armatures plays:
+    an imported clip, or a rig that others link, is often longer than the scene it lies in. A preview range is what
+    somebody chose to look at, and is taken alone.
+    """
     if not any(pose.is_animated(rig) for rig in rigs):
-        return None, 0
-    every = pose.scene_frames(bpy.context.scene)
-    return thinned(every), len(every)
+        return None, []
+    scene = bpy.context.scene
+    first, last = playback.scene_range(scene)
+    inside = playback.frames_of((first, last))
+    outside: list[float] = []
+    notes: list[str] = []
+    if scene.use_preview_range:
+        span = {"first": first, "last": last}
+        notes = [Text("measured on the preview range alone, frames {first} to {last}", span)]
+    else:
+        low, high = playback.played_range(playback.posing(rigs)) or (first, last)
+        outside = playback.frames_of((low, min(high, first - 1))) + playback.frames_of((max(low, last + 1), high))
+    # Each by itself: one stray key far away must not thin out the frames of the scene.
+    at = sorted(thinned(inside) + thinned(outside))
+    if len(at) < len(inside) + len(outside):
+        values = {"count": len(at), "of": len(inside) + len(outside)}
+        notes.append(Text("measured on {count} of {of:,} frames, evenly picked", values))
+    return at, notes
 
 
 def thinned(frames: Sequence[float]) -> list[float]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import bpy
 
-from . import posed_skin
+from . import linked, posed_skin
 from .posed_skin import PosedSkin
 from .skin import find, read_file
 
@@ -18,7 +18,7 @@ MOST_NAMED = 12
 
 
 def read(frames: Sequence[float] | None) -> tuple[list[PosedSkin], list[tuple[str, str]], list[tuple[str, str]]]:
-    """Every skinned mesh of the open file that is posed; (mesh, why) of the others; (what, why) of remarks on all."""
+    """Every skinned mesh that is posed, (what, why) of what cannot be previewed, (what, why) of remarks on all."""
     posed, said = posed_skin.read_posed(frames)
     failed = [(what, why) for what, why in said if what in bpy.data.objects]
     remarks = [item for item in said if item not in failed]
@@ -29,7 +29,7 @@ def read(frames: Sequence[float] | None) -> tuple[list[PosedSkin], list[tuple[st
             kept.append(item)
         except LookupError as error:
             failed.append((item.record.skin.mesh, str(error)))
-    return kept, failed, remarks
+    return kept, failed + linked.missing(), remarks
 
 
 def read_named(name: str, frames: Sequence[float] | None) -> PosedSkin:
@@ -41,6 +41,8 @@ def read_named(name: str, frames: Sequence[float] | None) -> PosedSkin:
     obj = bpy.data.objects.get(name)
     if obj is None:
         raise LookupError(f"no object is called {name!r}: {skinned_meshes()}")
+    if obj.type != "MESH" and not obj.is_missing:
+        raise LookupError(f"{name} is no mesh: {skinned_meshes()}")
     return read_one(obj, frames)
 
 

@@ -147,6 +147,11 @@ def _cut(patch: Patch, inside: Floats) -> Patch:
     return Patch(np.concatenate(points), np.concatenate(whole), np.concatenate(colours), patch.shade)
 
 
+def tick(value: float) -> str:
+    """A figure beside a scale: "0.25", "12.5", "12,500"."""
+    return f"{value:,.0f}" if value >= 1000.0 else f"{value:.3g}"
+
+
 def ticks(top: float, most: int = 5) -> list[float]:
     """Round figures from 0 up to `top` at the most, evenly spaced, no more than `most` beside the zero."""
     if not np.isfinite(top) or top <= 0:

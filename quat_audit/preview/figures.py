@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..clip import Floats
+from ..clip import Floats, frame_words
 from ..skinning import radius
 from ..skinning.measure import Scan, Worst, scan
 from ..skinning.skin import Motion, Skin
@@ -22,6 +22,8 @@ from ..version import NAME, version
 SCHEMA = "quat_audit.preview/1"
 # float32 carries seven.
 DIGITS = 6
+# Of frames, which are no measurements.
+FRAME_DECIMALS = 5
 # A smaller bulge of DQS is no line to read.
 LEAST_BULGE_PERCENT = 0.01
 
@@ -88,7 +90,7 @@ def _worst(found: Measured) -> dict[str, Any]:
         "volume": None
         if volume is None
         else {
-            way: {"of_rest": number(worst.value), "frame": number(worst.frame)}
+            way: {"of_rest": number(worst.value), "frame": frame_number(worst.frame)}
             for way, worst in zip(("lbs", "dqs"), volume, strict=True)
         },
         "cut": {**_place(measured, measured.worst_cut()), "vertices": len(measured.by_cut.vertices)},
@@ -99,7 +101,7 @@ def _place(measured: Scan, worst: Worst) -> dict[str, Any]:
     return {
         "mm": number(worst.value),
         "percent_of_mesh": number(measured.of_mesh(worst.value)),
-        "frame": number(worst.frame),
+        "frame": frame_number(worst.frame),
         "joint": worst.bone or None,
         "vertex": worst.vertex if worst.vertex >= 0 and worst.value > 0 else None,
     }
@@ -113,7 +115,7 @@ def _radius(found: Measured) -> dict[str, Any] | None:
         "lbs_of_rest": number(found.radius[0][at]),
         "dqs_of_rest": number(found.radius[1][at]),
         "lbs_of_dqs": number(found.scan.radius[at]),
-        "frame": number(found.scan.frames[at[0]]),
+        "frame": frame_number(found.scan.frames[at[0]]),
         "joint": found.scan.bones[at[1]],
     }
 
@@ -121,7 +123,7 @@ def _radius(found: Measured) -> dict[str, Any] | None:
 def _series(found: Measured) -> dict[str, Any]:
     measured, bones = found.scan, found.skin.bones
     return {
-        "frames": numbers(measured.frames),
+        "frames": [frame_number(frame) for frame in measured.frames],
         "gap_mm": numbers(measured.gap.max(axis=1)),
         "gap_mean_mm": numbers(measured.gap_mean),
         "cut_mm": numbers(measured.cut),
@@ -153,6 +155,11 @@ def number(value: float) -> float | None:
     return float(f"{value:.{DIGITS}g}") + 0.0 if math.isfinite(value) else None
 
 
+def frame_number(frame: float) -> float:
+    """A frame with all digits before the point, however large."""
+    return round(float(frame), FRAME_DECIMALS) + 0.0
+
+
 def numbers(values: Iterable[float]) -> list[float | None]:
     """`number` of each."""
     return [number(value) for value in values]
@@ -163,11 +170,15 @@ def lines(figures: dict[str, Any]) -> list[str]:
     worst, frames = figures["worst"], figures["series"]["frames"]
     gap, mean, cut = worst["gap"], worst["gap_mean"], worst["cut"]
     plays = f" by {figures['action']}" if figures["action"] else ""
-    over = f"frames {frames[0]:g} to {frames[-1]:g}" if len(frames) > 1 else f"frame {frames[0]:g}"
+    over = (
+        f"frames {frame_words(frames[0])} to {frame_words(frames[-1])}"
+        if len(frames) > 1
+        else f"frame {frame_words(frames[0])}"
+    )
     rows = [
         f"{figures['object']}: {figures['vertices']:,} vertices, skinned by {figures['method']}, "
         f"posed by {figures['armature']}{plays}, {over}",
-        f"  largest gap    {_of_mesh(gap)}{_at(gap)}; mean {_of_mesh(mean)} at frame {mean['frame']:g}",
+        f"  largest gap    {_of_mesh(gap)}{_at(gap)}; mean {_of_mesh(mean)} at frame {frame_words(mean['frame'])}",
     ]
     thin = worst["radius"]
     if thin is not None:
@@ -177,7 +188,10 @@ def lines(figures: dict[str, Any]) -> list[str]:
     if worst["bulge"] is not None and (worst["bulge"]["percent_of_mesh"] or 0.0) > LEAST_BULGE_PERCENT:
         rows.append(f"  bulge of DQS   {_of_mesh(worst['bulge'])}{_at(worst['bulge'])}")
     if worst["volume"] is not None:
-        kept = [f"{way.upper()} {_percent(v['of_rest'])} at frame {v['frame']:g}" for way, v in worst["volume"].items()]
+        kept = [
+            f"{way.upper()} {_percent(v['of_rest'])} at frame {frame_words(v['frame'])}"
+            for way, v in worst["volume"].items()
+        ]
         rows.append(f"  volume kept    {', '.join(kept)}")
     if cut["vertices"]:
         rows.append(
@@ -194,7 +208,7 @@ def _of_mesh(place: dict[str, Any]) -> str:
 def _at(place: dict[str, Any]) -> str:
     joint = f" at {place['joint']}" if place["joint"] else ""
     vertex = f", vertex {place['vertex']}" if place.get("vertex") is not None else ""
-    return f"{joint}{vertex}, frame {place['frame']:g}"
+    return f"{joint}{vertex}, frame {frame_words(place['frame'])}"
 
 
 def _percent(part: float) -> str:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..clip import Floats
-from .drawing import INK, PANEL, PAPER, QUIET, RULE, STRONG, Colour, Drawing, ticks
+from ..clip import Floats, frame_words
+from .drawing import INK, PANEL, PAPER, QUIET, RULE, STRONG, Colour, Drawing, tick, ticks
 from .figures import Measured, millimetres
 from .rows import least_mm
 
@@ -41,7 +41,7 @@ def graph(found: Measured, file: str) -> Drawing:
         [(gap, LARGEST, "largest gap"), (scan.gap_mean, MEAN, "mean gap")],
         top=max(float(gap.max()), least_mm(found)),
         unit="mm",
-        marks=[(worst, f"{millimetres(float(gap[worst]))} at frame {scan.frames[worst]:g}")],
+        marks=[(worst, f"{millimetres(float(gap[worst]))} at frame {frame_words(scan.frames[worst])}")],
     )
     if joint is not None:
         frame, number = joint
@@ -55,7 +55,7 @@ def graph(found: Measured, file: str) -> Drawing:
             [(kept[1], DQS, "radius kept by DQS"), (kept[0], LBS, "radius kept by LBS")],
             top=max(100.0, float(np.nanmax(kept))),
             unit="%",
-            marks=[(frame, f"{kept[0, frame]:.1f} % at frame {scan.frames[frame]:g}")],
+            marks=[(frame, f"{kept[0, frame]:.1f} % at frame {frame_words(scan.frames[frame])}")],
             says=f"joint {scan.bones[number]}",
         )
     drawing.label("frame", LEFT + (WIDTH - LEFT - RIGHT) / 2, 18, 16, 200, align="CENTER", colour=QUIET)
@@ -90,12 +90,12 @@ def _plot(
     for value in at:
         height = float(up(np.array(value)))
         drawing.line([(x0, height), (x1, height)], RULE, 1.2, 100.0)
-        drawing.label(f"{value:,.6g}", x0 - 10, height - 5, 16, LEFT - 30, align="RIGHT", colour=QUIET)
+        drawing.label(tick(value), x0 - 10, height - 5, 16, LEFT - 30, align="RIGHT", colour=QUIET)
     drawing.label(unit, x0 - 10, y + PLOT - 2, 16, LEFT - 30, align="RIGHT", colour=INK)
     for frame in _frame_ticks(first, last):
         place = float(x(np.array(frame)))
         drawing.line([(place, y), (place, y - 6)], QUIET, 1.5)
-        drawing.label(f"{frame:g}", place, y - 24, 16, 80, align="CENTER", colour=QUIET)
+        drawing.label(frame_words(frame), place, y - 24, 16, 80, align="CENTER", colour=QUIET)
     drawing.line([(x0, y + PLOT), (x0, y), (x1, y)], QUIET, 1.5)
     for number, (values, colour, name) in enumerate(curves):
         good = np.isfinite(values)

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..clip import Floats, Ints
+from ..clip import Floats, Ints, frame_words
 from ..skinning import dual_quaternion, linear
 from ..skinning.heat import RAMP, Kind, colours
 from . import view
@@ -27,6 +27,7 @@ from .drawing import (
     Drawing,
     Patch,
     cropped,
+    tick,
 )
 from .figures import Measured, millimetres, percent_of_mesh
 from .rows import Row, choose, least_mm
@@ -212,7 +213,7 @@ def _head(drawing: Drawing, found: Measured, file: str) -> None:
     drawing.label(skin.mesh, MARGIN, y - 44, 32, wide * 0.5)
     frames = f"{len(scan.frames)} frames" if len(scan.frames) > 1 else "1 frame"
     plays = f" · {found.motion.action}" if found.motion.action else ""
-    uses = "the file uses DQS (Preserve Volume)" if skin.preserve_volume else "the file uses LBS"
+    uses = "skinned by DQS (Preserve Volume)" if skin.preserve_volume else "skinned by LBS"
     drawing.label(
         f"{file} · {skin.armature}{plays} · {frames} · {len(skin):,} vertices · {uses}",
         MARGIN,
@@ -233,11 +234,12 @@ def _head(drawing: Drawing, found: Measured, file: str) -> None:
 def _text(drawing: Drawing, found: Measured, row: Row, y: float) -> None:
     scan, wide = found.scan, SIDE - 22
     at = y + PANEL_SIZE - 30
-    drawing.label(f"Frame {scan.frames[row.frame]:g}", MARGIN, at, 30, wide)
+    drawing.label(f"Frame {frame_words(scan.frames[row.frame])}", MARGIN, at, 30, wide)
     for title in row.titles:
         at -= 32
         drawing.label(title, MARGIN, at, 20, wide, colour=STRONG)
-    gap, mean = float(scan.gap[row.frame].max()), float(scan.gap_mean[row.frame])
+    gaps, mean = scan.gap[row.frame], float(scan.gap_mean[row.frame])
+    gap = float(gaps[row.joint] if row.joint >= 0 else gaps.max())
     facts = [f"joint {scan.bones[row.joint]}"] if row.joint >= 0 else []
     if row.vertex >= 0:
         facts.append(f"vertex {row.vertex:,}")
@@ -272,5 +274,5 @@ def _bar(drawing: Drawing, kind: Kind, top: float, x: float, y: float) -> None:
     for number in range(len(RAMP)):
         value = top * number / (len(RAMP) - 1)
         drawing.line([(x0 + 22, y0 + number * step), (x0 + 28, y0 + number * step)], QUIET, 1.5)
-        drawing.label(f"{value:,.3g}", x0 + 34, y0 + number * step - 5, 16, BAR - 38, colour=INK)
+        drawing.label(tick(value), x0 + 34, y0 + number * step - 5, 16, BAR - 38, colour=INK)
     drawing.label(kind.unit, x0, y1 + 12, 17, BAR - 4, colour=INK)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..clip import Clip, Floats, Ints
+from ..clip import Clip, Floats, Ints, frame_words
 from ..finding import NONE, SAFE, SEVERITIES, UNSAFE, Finding, Occurrences, Strings, Text
 
 Message = Callable[[Occurrences, int], Text]
@@ -152,9 +152,7 @@ def _place(clip: Clip, occurrences: Occurrences, number: int) -> Text:
     if not np.isfinite(first):
         return Text("at a time that is not a number")
     one = first == second
-    # Three decimals and no trailing zeros: frames of a glTF file are products of seconds.
-    frames = [f"{frame:.3f}".rstrip("0").rstrip(".") for frame in (first, second)]
-    values = {"frame": frames[0], "next": frames[1]}
+    values = {"frame": frame_words(first), "next": frame_words(second)}
     if not clip.seconds:
         return Text("frame {frame}", values) if one else Text("frames {frame}→{next}", values)
     values |= {"second": f"{first / clip.frame_rate:.3f}", "next_second": f"{second / clip.frame_rate:.3f}"}

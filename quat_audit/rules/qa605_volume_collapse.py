@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..clip import frame_words
 from ..finding import NONE, WARNING, Finding, Occurrences, Text
 from ..skinning.measure import scanned
 from ..skinning.skin import Motion, Skin
@@ -56,7 +57,7 @@ def find(skin: Skin, motion: Motion, limits: Limits) -> list[Finding]:
             )
 
         def headline(occurrences: Occurrences, worst: int, frame: int = frame) -> str:
-            return f"frame {scan.frames[frame]:g}: the joint {message(occurrences, worst)}"
+            return f"frame {frame_words(scan.frames[frame])}: the joint {message(occurrences, worst)}"
 
         found += skin_finding(
             skin,

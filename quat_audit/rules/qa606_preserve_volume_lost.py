@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..clip import frame_words
 from ..finding import NONE, NOTE, WARNING, Finding, Occurrences, Text
 from ..skinning.measure import scanned
 from ..skinning.skin import Motion, Skin
@@ -62,7 +63,7 @@ def find(skin: Skin, motion: Motion, limits: Limits) -> list[Finding]:
         )
 
     def headline(occurrences: Occurrences, worst: int) -> str:
-        return f"frame {gap.frame:g}: {message(occurrences, worst)}"
+        return f"frame {frame_words(gap.frame)}: {message(occurrences, worst)}"
 
     return skin_finding(
         skin,

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from ..clip import Floats, Ints
+from ..clip import Floats, Ints, frame_words
 from ..finding import NONE, SAFE, SEVERITIES, UNSAFE, Finding, Occurrences, Text, worst
 from ..skinning.joints import joints
 from ..skinning.skin import Motion, Skin, influences
@@ -97,7 +97,7 @@ def _path(bone: str) -> str:
 def _place(occurrences: Occurrences, vertices: bool, timed: bool, number: int) -> Text:
     """Where an occurrence is: "vertex 12", "frame 7", or both."""
     vertex = int(occurrences.rows[number])
-    frame = f"{float(occurrences.frames[number, 0]):.3f}".rstrip("0").rstrip(".")
+    frame = frame_words(occurrences.frames[number, 0])
     if vertices and timed:
         return Text("vertex {vertex}, frame {frame}", {"vertex": vertex, "frame": frame})
     if vertices:

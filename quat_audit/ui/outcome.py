@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ..clip import Clip
+from ..clip import Clip, frame_words
 from ..finding import Proof, Refused, SkinProof, Text
 from .rows import Place
 
@@ -77,7 +77,7 @@ class Outcome:
             Text(template, {"vertices": vertices, "meshes": len(self.meshes)}),
             Text("vertices that were in order moved by {mm:.3f} mm at most", {"mm": sound}),
             Text(
-                "repaired vertices by {mm:.3f} mm at most (frame {frame:g})",
-                {"mm": worst.moved_mm, "frame": worst.moved_frame},
+                "repaired vertices by {mm:.3f} mm at most (frame {frame})",
+                {"mm": worst.moved_mm, "frame": frame_words(worst.moved_frame)},
             ),
         ]

@@ -177,5 +177,5 @@ def _two_triangles(n: int, count: int) -> tuple[tuple[int, int, int], tuple[int,
 
 
 def ticked(value: float) -> str:
-    """A figure of the scale: 0, 2.5, 50."""
-    return f"{value:.4g}"
+    """A figure of the scale: 0, 2.5, 50, 12,500."""
+    return f"{value:,.0f}" if value >= 1000.0 else f"{value:.4g}"

@@ -130,6 +130,7 @@ def test_ctrl_c_between_the_meshes_of_a_preview(tmp_path: Path) -> None:
     assert child.returncode == 2 and b"interrupted" in err and b"Traceback" not in out + err, err.decode()
     done = sorted(path.stem for path in tmp_path.glob("out/*.json"))
     assert 0 < len(done) < 12
+    assert f"interrupted: {12 - len(done)} of 12 without a preview".encode() in err
     assert all(f"{name}: 3 vertices".encode() in out for name in done)
     assert len(list((tmp_path / "out").iterdir())) == 3 * len(done)  # whole sets, nothing unfinished
     assert not list((tmp_path / "temporary").iterdir())

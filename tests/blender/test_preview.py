@@ -145,11 +145,13 @@ def test_many_frames_are_thinned_and_that_is_said(limbs: Path, tmp_path: Path) -
         (["--frames", "1..5"], "write A-B, or one frame"),
         (["--frames", "0-9999999"], "Blender has frames from"),
         (["--object", "Nobody"], "no object is called 'Nobody': its skinned meshes are Bent Elbow"),
-        (["--object", "Rig"], "Rig is no mesh"),
+        (["--object", "Rig"], "Rig is no mesh: its skinned meshes are Bent Elbow"),
+        (["--object", ""], "it is empty: name a mesh object, or leave the option out"),
+        (["--frames", ""], "--frames '': write A-B, or one frame"),
     ],
 )
 def test_bad_usage(limbs: Path, tmp_path: Path, capsys: Any, arguments: list[str], says: str) -> None:
-    assert run("preview", limbs / "bent_elbow.blend", *arguments, "--output", tmp_path) == 2
+    assert run("preview", limbs / "bent_elbow.blend", *arguments, "--output", tmp_path / "out") == 2
     captured = capsys.readouterr()
     assert says in captured.err and captured.out == ""
     assert not list(tmp_path.iterdir())

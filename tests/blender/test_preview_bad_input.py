@@ -84,7 +84,7 @@ def test_bad_input(tmp_path: Path, capsys: Any, kind: str, named: bool) -> None:
     if kind == "no modifier" and not named:
         says = "nothing to preview: no mesh of the file has an Armature modifier (1 mesh in all)"
     assert says in captured.err
-    assert captured.out == "" and not list((tmp_path / "out").iterdir())
+    assert captured.out == "" and not (tmp_path / "out").exists()
 
 
 @pytest.mark.usefixtures("no_pictures")
@@ -158,6 +158,10 @@ def test_a_linked_mesh_and_its_library_gone(tmp_path: Path, capsys: Any) -> None
     capsys.readouterr()
     assert run("preview", file, "--object", "Tube", "--output", tmp_path / "gone") == 2
     assert "library.blend, where it is no longer found: relocate the library" in capsys.readouterr().err
+    assert run("preview", file, "--output", tmp_path / "gone") == 2
+    says = "library.blend: no preview: the linked file is not there, so Rig, Tube could not be read: put it there"
+    assert says in capsys.readouterr().err
+    assert not (tmp_path / "gone").exists()
 
 
 @pytest.mark.parametrize(
@@ -183,3 +187,86 @@ def test_output_is_asked_for_and_the_api_raises(tmp_path: Path, capsys: Any) -> 
     assert "--output" in capsys.readouterr().err
     with pytest.raises(InputError, match="no such file"):
         api.preview_file(tmp_path / "none.blend", tmp_path)
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_a_sheet_that_cannot_be_written_leaves_the_earlier_figures(tmp_path: Path, capsys: Any) -> None:
+    _, rig = skinned.make_tube()
+    skinned.animate(rig, 90.0)
+    file = save(tmp_path / "tube.blend")
+    out = tmp_path / "out"
+    for ending in ("-sheet.png", "-curve.png", ".json"):
+        (out / f"Tube{ending}").mkdir(parents=True)
+        before = {path: path.read_bytes() for path in out.iterdir() if path.is_file()}
+        assert run("preview", file, "--output", out) == 2
+        says = f"Tube{ending}: it is a folder; move it away, or choose another --output"
+        assert says in capsys.readouterr().err
+        assert {path: path.read_bytes() for path in out.iterdir() if path.is_file()} == before
+        (out / f"Tube{ending}").rmdir()
+        (out / f"Tube{ending}").write_bytes(b"earlier")
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_an_imported_input_is_not_written_over_through_a_link(cases: Path, tmp_path: Path, capsys: Any) -> None:
+    file = tmp_path / "fox.glb"
+    file.write_bytes((cases / "files/bevy/Fox.glb").read_bytes())
+    before = file.read_bytes()
+    assert run("preview", file, "--frames", "1", "--output", tmp_path / "out") == 0
+    (picture,) = (tmp_path / "out").glob("*-sheet.png")
+    picture.unlink()
+    picture.symlink_to(file)
+    capsys.readouterr()
+    assert run("preview", file, "--frames", "1", "--output", tmp_path / "out") == 2
+    assert "belongs to what is previewed: choose another folder" in capsys.readouterr().err
+    assert file.read_bytes() == before
+
+
+def test_output_folders_that_cannot_be(tmp_path: Path, capsys: Any) -> None:
+    skinned.make_tube()
+    file = save(tmp_path / "tube.blend")
+    (tmp_path / "nowhere").symlink_to(tmp_path / "gone")
+    for folder, says in (
+        (file, "tube.blend is a file: name a folder"),
+        (file / "below", "tube.blend is a file: name a folder"),
+        (tmp_path / "nowhere", "nowhere is a link to nothing: name a folder"),
+    ):
+        assert run("preview", file, "--output", folder) == 2
+        error = capsys.readouterr().err
+        # It is the folder that is wrong, not the file to be previewed.
+        assert says in error and f"error: --output {folder}: " in error
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_a_mesh_of_another_scene(tmp_path: Path, capsys: Any) -> None:
+    obj, rig = skinned.make_tube()
+    other = bpy.data.scenes.new("Backstage")
+    for one in (obj, rig):
+        bpy.context.scene.collection.objects.unlink(one)
+        other.collection.objects.link(one)
+    file = save(tmp_path / "two.blend")
+    assert run("preview", file, "--output", tmp_path / "out") == 2
+    says = "Tube is in the scene Backstage, and only the active scene is posed: make that one active"
+    assert says in capsys.readouterr().err
+
+
+def test_an_import_that_fails_says_what_to_do(cases: Path, tmp_path: Path, capsys: Any) -> None:
+    whole = (cases / "files/bevy/Fox.glb").read_bytes()
+    (tmp_path / "cut.glb").write_bytes(whole[: len(whole) // 2])
+    assert run("preview", tmp_path / "cut.glb", "--output", tmp_path / "out") == 2
+    error = capsys.readouterr().err
+    assert "Blender's importer failed: " in error and "; export or fetch the file again" in error
+
+
+@pytest.mark.usefixtures("no_pictures")
+def test_dual_quaternions_that_the_importer_drops(cases: Path, tmp_path: Path, capsys: Any) -> None:
+    file = cases / "files/ufbx/maya_dual_quaternion_7500_ascii.fbx"
+    code = run("preview", file, "--output", tmp_path / "out")
+    captured = capsys.readouterr()
+    if code == 2 and "an ASCII FBX, which this Blender cannot read" in captured.err:
+        return  # 4.2
+    assert code == 0
+    assert "the file asks for dual quaternions, which Blender's importer does not read" in captured.out
+    assert read(tmp_path / "out" / "pCube1.json")["method"] == "DQS"
+    report = api.audit_file(file)
+    assert report.not_evaluated[0][0] == "skinning" and "Preserve Volume was switched on" in report.not_evaluated[0][1]
+    assert "QA605" not in {finding.code for finding in report.findings}  # it does not collapse as it is to be shown

@@ -11,7 +11,7 @@ import pytest
 bpy = pytest.importorskip("bpy")
 
 from quat_audit import api  # noqa: E402
-from quat_audit.blender import pose, posed_skin, skin  # noqa: E402
+from quat_audit.blender import playback, pose, posed_skin, skin  # noqa: E402
 from quat_audit.skinning import linear, measure  # noqa: E402
 from tests.blender import skinned  # noqa: E402
 from tests.blender.skinned import HEADS, animate, make_tube  # noqa: E402
@@ -86,7 +86,7 @@ def test_a_scan_leaves_the_scene_as_it_was() -> None:
     rig.pose.bones["Bone0"].location = (0.0, 0.1, 0.0)
     bpy.context.view_layer.update()
     before, shape = snapshot(), skinned.evaluated(obj)
-    motion = pose.pose_matrices(obj, rig, pose.scene_frames(bpy.context.scene))
+    motion = pose.pose_matrices(obj, rig, playback.scene_frames(bpy.context.scene))
     assert len(motion) == 21
     assert snapshot() == before
     np.testing.assert_array_equal(skinned.evaluated(obj), shape)
@@ -290,4 +290,4 @@ def test_long_scenes_are_measured_on_some_of_their_frames() -> None:
     posed, unread = posed_skin.read_posed()
     frames = posed[0].motion.frames
     assert len(frames) == posed_skin.MOST_FRAMES and (frames[0], frames[-1]) == (1.0, 1200.0)
-    assert dict(unread)["deformation"] == "measured on 500 of the scene's 1,200 frames, evenly picked"
+    assert dict(unread)["deformation"] == "measured on 500 of 1,200 frames, evenly picked"

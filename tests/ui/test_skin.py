@@ -14,7 +14,7 @@ import pytest
 bpy = pytest.importorskip("bpy")
 
 from quat_audit import api  # noqa: E402
-from quat_audit.blender import ignore, pose, posed_skin, skin  # noqa: E402
+from quat_audit.blender import ignore, playback, pose, posed_skin, skin  # noqa: E402
 from quat_audit.finding import Text  # noqa: E402
 from quat_audit.skinning.skin import influences  # noqa: E402
 from quat_audit.ui import auditing, fix_operators, following, properties, skin_auditing  # noqa: E402
@@ -148,7 +148,7 @@ def test_the_audit_in_steps_leaves_the_scene_as_it_was_after_each_of_them(faulty
     bpy.context.view_layer.update()
     shape = skinned.evaluated(body).copy()
     skin_read = skin.read_object(body)
-    pairs, frames = [(body, rig)], pose.scene_frames(scene)
+    pairs, frames = [(body, rig)], playback.scene_frames(scene)
     at_once = pose.pose_many(pairs, frames)[0]
     steps = 0
     for done, motions in pose.pose_steps(pairs, frames, slice_seconds=0.0):

@@ -49,7 +49,7 @@ def _scaled_to_nothing(body: Any, rig: Any) -> None:
         (_no_armature, "Body: its Armature modifier names no armature: choose one in the modifier"),
         (_bound_to_nothing, "bound to neither vertex groups nor envelopes: switch one on"),
         (_no_vertices, "Body has no vertices"),
-        (_scaled_to_nothing, "Body or Rig is scaled to nothing on some frame"),
+        (_scaled_to_nothing, "Body or Rig is scaled to nothing: give it a scale, or choose other frames"),
     ],
 )
 def test_a_mesh_that_cannot_be_audited_says_why_and_the_findings_stay(faulty, said, change, why: str) -> None:

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a file links and that is not there is named in a report: a file that was not seen is not passed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+bpy = pytest.importorskip("bpy")
+
+from quat_audit import api  # noqa: E402
+from quat_audit.blender import linked  # noqa: E402
+from tests.blender import skinned  # noqa: E402
+from tests.blender.previewed import run, save  # noqa: E402
+
+
+def link(library: Path, kind: str) -> None:
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    with bpy.data.libraries.load(str(library), link=True) as (there, here):
+        setattr(here, kind, list(getattr(there, kind)))
+    if kind == "materials":
+        bpy.data.meshes.new("Local").materials.append(here.materials[0])
+        here.objects = [bpy.data.objects.new("Local", bpy.data.meshes["Local"])]
+    for one in here.objects:
+        bpy.context.scene.collection.objects.link(one)
+
+
+@pytest.fixture
+def character(tmp_path: Path) -> Path:
+    _, rig = skinned.make_tube()
+    skinned.animate(rig, 90.0)
+    bpy.data.materials.new("Skin").use_fake_user = True
+    return save(tmp_path / "角色.blend")
+
+
+def test_a_library_that_is_there_is_no_news(character: Path, tmp_path: Path) -> None:
+    link(character, "objects")
+    report = api.audit_file(save(tmp_path / "shot.blend"))
+    assert not [why for _, why in report.not_evaluated if "linked file" in why]
+
+
+def test_a_missing_library_is_named(character: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    link(character, "objects")
+    shot = save(tmp_path / "shot.blend")
+    character.rename(tmp_path / "moved.blend")
+    report = api.audit_file(shot)
+    ((what, why),) = report.not_evaluated
+    assert what.endswith("角色.blend")
+    assert why == "the linked file is not there, so Rig, Tube could not be read: put it there, or relocate the library"
+    capsys.readouterr()
+    assert run("audit", shot) == 0
+    out = capsys.readouterr().out
+    assert "角色.blend: the linked file is not there" in out and "1 not evaluated (that is not passed)" in out
+    (tmp_path / "moved.blend").rename(character)
+    assert not api.audit_file(shot).not_evaluated
+
+
+def test_data_that_a_library_no_longer_has(character: Path, tmp_path: Path) -> None:
+    link(character, "objects")
+    shot = save(tmp_path / "shot.blend")
+    bpy.ops.wm.open_mainfile(filepath=str(character))
+    bpy.data.objects["Tube"].name = "Renamed"
+    save(character)
+    report = api.audit_file(shot)
+    assert [why for _, why in report.not_evaluated] == [
+        "Tube can no longer be found in the linked file: link anew, or relocate the library"
+    ]
+
+
+def test_many_names_are_cut_short(tmp_path: Path) -> None:
+    for number in range(9):
+        bpy.context.scene.collection.objects.link(bpy.data.objects.new(f"Bone {number}", None))
+    library = save(tmp_path / "library.blend")
+    link(library, "objects")
+    shot = save(tmp_path / "shot.blend")
+    library.unlink()
+    bpy.ops.wm.open_mainfile(filepath=str(shot))
+    ((_, why),) = linked.missing()
+    assert "so Bone 0, Bone 1, Bone 2, Bone 3, Bone 4, … (9) could not" in why
+
+
+def test_what_has_no_part_in_an_audit_may_be_missing(character: Path, tmp_path: Path) -> None:
+    link(character, "materials")
+    shot = save(tmp_path / "shot.blend")
+    character.unlink()
+    assert not api.audit_file(shot).not_evaluated
+    assert bpy.data.materials["Skin"].is_missing
