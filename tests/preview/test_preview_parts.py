@@ -11,9 +11,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from quat_audit.clip import frame_words
 from quat_audit.escapes import file_stems
 from quat_audit.preview import figures, png, rows, sheet, usable, view
-from quat_audit.preview.drawing import Patch, cropped, ticks
+from quat_audit.preview.drawing import Patch, cropped, tick, ticks
 from quat_audit.skinning import radius
 from quat_audit.skinning.heat import CUT, GAP
 from quat_audit.skinning.joints import joints
@@ -88,6 +89,27 @@ def test_a_cut_has_its_own_row_also_on_the_same_frame() -> None:
     assert {row.kind for row in chosen} >= {GAP, CUT}
     assert len({(row.frame, row.kind, row.joint) for row in chosen}) == len(chosen) <= rows.MOST_ROWS
     assert next(r for r in chosen if r.kind == CUT).frame == 1
+
+
+def test_a_row_of_another_joint_has_that_joints_gap() -> None:
+    """Two joints that bend on the same frames, the second less: its row must not repeat the figure of the first."""
+    heads = [(0.0, 0.0, float(n)) for n in range(3)]
+    angle = 2 * np.pi * np.arange(12) / 12
+    points = [(0.3 * math.cos(a), 0.3 * math.sin(a), z) for z in (1.0, 2.0) for a in angle]
+    weights = [[(0, 0.5), (1, 0.5)]] * 12 + [[(1, 0.5), (2, 0.5)]] * 12
+    skin = scalar.make_skin(points, weights, heads)
+    frames = []
+    for first, second in ((0.0, 0.0), (150.0, 100.0), (140.0, 120.0)):
+        elbow = scalar.about(scalar.turn(Z, first), heads[1])
+        frames.append(np.stack([np.eye(4), elbow, elbow @ scalar.about(scalar.turn(Z, second), heads[2])]))
+    still = scalar.bend(scalar.make_tube(), Z, [0.0] * 3)
+    found = figures.measure(skin, replace(still, deform=np.stack(frames)))
+    first_row, second_row = rows.choose(found)
+    # A ring of radius r at half the turn a: r (1 - cos a) between the two methods.
+    gaps = [300.0 * (1.0 - math.cos(math.radians(turn / 2))) for turn in (150.0, 120.0)]
+    assert (first_row.joint, second_row.joint, second_row.frame) == (0, 1, 2)
+    labels = [label.text for label in sheet.sheet(found, "x").labels if label.text.startswith("gap ")]
+    assert [label.split(",")[0] for label in labels] == [f"gap {gap:.0f} mm" for gap in gaps]
 
 
 def test_a_mesh_without_a_difference_shows_one_frame_and_says_so() -> None:
@@ -167,6 +189,30 @@ def _cover(points: np.ndarray, triangles: np.ndarray, samples: np.ndarray) -> np
 )
 def test_ticks_are_round(top: float, expected: list[float]) -> None:
     assert ticks(top) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    "value, words",
+    [(0.0, "0"), (0.0003, "0.0003"), (74.25, "74.2"), (999.0, "999"), (12345.6, "12,346"), (2e6, "2,000,000")],
+)
+def test_figures_beside_a_scale_have_no_exponent(value: float, words: str) -> None:
+    assert tick(value) == words
+
+
+@pytest.mark.parametrize(
+    "frame, words",
+    [
+        (1.0, "1"),
+        (-30.0, "-30"),
+        (16.5, "16.5"),
+        (25.600000381, "25.6"),
+        (1_048_574.0, "1048574"),
+        (100_001.25, "100001.25"),
+    ],
+)
+def test_frames_in_words_keep_every_digit(frame: float, words: str) -> None:
+    assert frame_words(frame) == words
+    assert figures.frame_number(frame) == pytest.approx(frame, abs=1e-5)
 
 
 def test_numbers_of_the_figures() -> None:
