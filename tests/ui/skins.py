@@ -12,7 +12,7 @@ import bpy
 import example_blend
 import example_skin_faults as faults
 import numpy as np
-from example_walk import RIG, Scene, body_weights, clean
+from example_walk import RIG, Scene, body_weights, clean, spoiled
 
 from quat_audit.ui import properties
 from quat_audit.ui.results import RESULTS
@@ -25,10 +25,15 @@ CODES = ("QA601", "QA602", "QA603", "QA604", "QA605", "QA608")
 
 def faulty(path: Path) -> tuple[Any, Any]:
     """(mesh object, armature object) of the example walk with the faults `CODES`; the mesh is selected and active."""
-    scene = clean()
-    for fault in (faults.unweighted_vertex, faults.weights_not_normalised, faults.bad_weight, _spread, _tail):
-        scene = fault(scene)
-    example_blend.save(faults.volume_collapse(scene), path)
+    scene = spoiled(
+        faults.unweighted_vertex,
+        faults.weights_not_normalised,
+        faults.bad_weight,
+        _spread,
+        _tail,
+        faults.volume_collapse,
+    )
+    example_blend.save(scene, path)
     return prepare()
 
 
