@@ -8,6 +8,7 @@ test_hostile_changes.py: those in which something goes on after the audit or bes
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -98,17 +99,22 @@ def test_two_armatures_share_an_action(said) -> None:
     draw_all()
 
 
-# 6
-def test_linked_library(tmp_path: Path, said) -> None:
+def linked_hero(folder: Path) -> Any:
+    """A rig of another file, hero.blend, linked into an empty one."""
     scenes.broken_rig(name="Hero", action="Hero Walk")
-    path = tmp_path / "hero.blend"
+    path = folder / "hero.blend"
     bpy.ops.wm.save_as_mainfile(filepath=str(path))
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
     with bpy.data.libraries.load(str(path), link=True) as (_, into):
         into.objects = ["Hero"]
     hero = bpy.data.objects["Hero"]
     bpy.context.scene.collection.objects.link(hero)
-    bpy.context.view_layer.objects.active = hero
+    return hero
+
+
+# 6
+def test_linked_library(tmp_path: Path, said) -> None:
+    bpy.context.view_layer.objects.active = linked_hero(tmp_path)
     scenes.audit()
     assert labels() == ["Arm"]
     assert "Cannot be fixed: linked from hero.blend" in draw_all().text
@@ -122,15 +128,7 @@ def test_linked_library(tmp_path: Path, said) -> None:
 
 # 7
 def test_override(tmp_path: Path) -> None:
-    scenes.broken_rig(name="Hero", action="Hero Walk")
-    path = tmp_path / "hero.blend"
-    bpy.ops.wm.save_as_mainfile(filepath=str(path))
-    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
-    with bpy.data.libraries.load(str(path), link=True) as (_, into):
-        into.objects = ["Hero"]
-    linked = bpy.data.objects["Hero"]
-    bpy.context.scene.collection.objects.link(linked)
-    hero = linked.override_create(remap_local_usages=True)
+    hero = linked_hero(tmp_path).override_create(remap_local_usages=True)
     bpy.context.view_layer.objects.active = hero
     assert hero.override_library is not None
     scenes.audit()
