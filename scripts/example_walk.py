@@ -163,6 +163,14 @@ def clean() -> Scene:
     return Scene(tuple(curves), modes, {})
 
 
+def spoiled(*faults: Callable[[Scene], Scene]) -> Scene:
+    """The walk with several faults, put in one after the other."""
+    scene = clean()
+    for fault in faults:
+        scene = fault(scene)
+    return scene
+
+
 def camera_angles(frames: Floats, pan_deg: Floats) -> Floats:
     """(K, 3) angles of a camera that looks level and pans, radians."""
     angles: Floats = np.radians(np.stack([86 + 0 * frames, 0 * frames, pan_deg], axis=-1))

@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import example_faults
 import example_skin_faults
-from example_walk import RIG, clean
+from example_walk import RIG, clean, spoiled
 
 ACTION, BODY = "Walk", "Body"
 FLIPPED = ("Arm.R", "Thigh.L")
@@ -40,17 +40,15 @@ def make(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     example_blend.save(clean(), folder / "clean.blend")
     _show(folder / "clean.blend")
-    spoiled = clean()
-    for fault in (
+    broken = spoiled(
         example_faults.sign_flip,
         example_faults.zero_length_quaternion,
         example_faults.half_turn_step,
         example_faults.ignored_rotation_channel,
         example_faults.misaligned_components,
         example_faults.orphan_channel,
-    ):
-        spoiled = fault(spoiled)
-    example_blend.save(spoiled, folder / "broken.blend")
+    )
+    example_blend.save(broken, folder / "broken.blend")
     _show(folder / "broken.blend")
     _long(folder / "long.blend")
     _skin(folder / "skin.blend")
@@ -60,15 +58,13 @@ def make(folder: Path) -> None:
 def _skin(path: Path) -> None:
     import example_blend
 
-    faulty = clean()
-    for fault in (
+    faulty = spoiled(
         example_skin_faults.unweighted_vertex,
         example_skin_faults.weights_not_normalised,
         example_skin_faults.group_without_bone,
         example_skin_faults.bad_weight,
         example_skin_faults.volume_collapse,
-    ):
-        faulty = fault(faulty)
+    )
     example_blend.save(faulty, path)
     body = bpy.data.objects[BODY]
     bpy.context.view_layer.objects.active = body

@@ -51,6 +51,14 @@ def random_quaternions(rng: np.random.Generator, count: int) -> np.ndarray:
     return q / np.sqrt((q * q).sum(axis=1, keepdims=True))
 
 
+def random_path(rng: np.random.Generator, count: int) -> np.ndarray:
+    """The same with signs that go the short way from each to the next."""
+    q = random_quaternions(rng, count)
+    for row in range(1, count):
+        q[row] *= 1.0 if q[row] @ q[row - 1] >= 0 else -1.0
+    return q
+
+
 def thirds(times: Any, values: Any) -> tuple[np.ndarray, np.ndarray]:
     """Left and right handles (N, 2) a third of the way along the chords; flat and one frame long at the ends."""
     co = np.stack([np.asarray(times, float), np.asarray(values, float)], axis=1)

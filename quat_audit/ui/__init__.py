@@ -14,6 +14,7 @@ preview.py preview_source.py preview_drawing.py   the skinning preview: what it 
 preview_properties.py preview_operators.py preview_panel.py    its choices, buttons and panel
 comparing.py comparison_view.py comparison_graph.py canvas.py       before and after of a repair, and its drawing
 hooks.py translations.py                          automatic audits, languages
+handlers.py windows.py                            what Blender calls, and every viewport at once
 """
 
 from __future__ import annotations

@@ -21,28 +21,15 @@ _CORNERS = 16
 
 def lines(pairs: Floats, colour: Colour, width: float) -> None:
     """Straight lines (N, 2, 2) of a width in pixels."""
-    if not len(pairs):
-        return
-    gpu.state.blend_set("ALPHA")  # drawing words switches it off
-    shader = gpu.shader.from_builtin("POLYLINE_UNIFORM_COLOR")
-    batch = batch_for_shader(shader, "LINES", {"pos": _flat(pairs)})
-    shader.bind()
-    shader.uniform_float("viewportSize", gpu.state.viewport_get()[2:])
-    shader.uniform_float("lineWidth", width)
-    shader.uniform_float("color", tuple(colour))
-    batch.draw(shader)
+    if len(pairs):
+        size = gpu.state.viewport_get()[2:]
+        _draw("POLYLINE_UNIFORM_COLOR", "LINES", pairs, color=tuple(colour), viewportSize=size, lineWidth=width)
 
 
 def fill(triangles: Floats, colour: Colour) -> None:
     """Triangles (N, 3, 2)."""
-    if not len(triangles):
-        return
-    gpu.state.blend_set("ALPHA")  # drawing words switches it off
-    shader = gpu.shader.from_builtin("UNIFORM_COLOR")
-    batch = batch_for_shader(shader, "TRIS", {"pos": _flat(triangles)})
-    shader.bind()
-    shader.uniform_float("color", tuple(colour))
-    batch.draw(shader)
+    if len(triangles):
+        _draw("UNIFORM_COLOR", "TRIS", triangles, color=tuple(colour))
 
 
 def discs(centres: Floats, radius: float, colour: Colour) -> None:
@@ -76,6 +63,17 @@ def text_width(words: str, points: float) -> float:
 def done() -> None:
     """Leave the state as Blender expects it."""
     gpu.state.blend_set("NONE")
+
+
+def _draw(builtin: str, kind: str, points: Floats, **uniforms: Any) -> None:
+    """Points of the region by a built-in shader."""
+    gpu.state.blend_set("ALPHA")  # drawing words switches it off
+    shader = gpu.shader.from_builtin(builtin)
+    batch = batch_for_shader(shader, kind, {"pos": _flat(points)})
+    shader.bind()
+    for name, value in uniforms.items():
+        shader.uniform_float(name, value)
+    batch.draw(shader)
 
 
 def _flat(points: Floats) -> Any:

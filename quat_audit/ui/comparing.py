@@ -26,8 +26,9 @@ from ..finding import NONE, Finding, Text
 from ..proof import compare
 from ..repair import repair_clip
 from ..rotation.quaternion import to_matrix
-from . import comparison_graph, comparison_view, repairing
+from . import comparison_graph, comparison_view, handlers, repairing
 from .rows import MESH, Place, Row, RowKey
+from .windows import redraw_viewports
 
 # A repair of more keys than this is not kept for a look back: two clips of 200 MB.
 MOST_KEYS = 2_000_000
@@ -215,7 +216,7 @@ def _switch_on(shown: Shown) -> None:
     STATE.shown = shown
     if not STATE.handles:
         STATE.handles.append(bpy.types.SpaceView3D.draw_handler_add(_draw, (), "WINDOW", "POST_PIXEL"))
-    redraw()
+    redraw_viewports()
 
 
 def switch_off() -> None:
@@ -223,7 +224,7 @@ def switch_off() -> None:
     STATE.shown = None
     while STATE.handles:
         bpy.types.SpaceView3D.draw_handler_remove(STATE.handles.pop(), "WINDOW")
-    redraw()
+    redraw_viewports()
 
 
 def follow(context: Any, row: Row, number: int, settings: Settings) -> None:
@@ -255,15 +256,6 @@ def offered(message: str) -> Edit | None:
     return STATE.last if message and message == STATE.last_message else None
 
 
-def redraw() -> None:
-    """Draw every 3D Viewport again, and its sidebar."""
-    for manager in bpy.data.window_managers:
-        for window in manager.windows:
-            for area in window.screen.areas:
-                if area.type == "VIEW_3D":
-                    area.tag_redraw()
-
-
 # --- what Blender calls
 
 
@@ -289,14 +281,16 @@ def _load_pre(*_: Any) -> None:
     STATE.last = None
 
 
+_HANDLERS = (("load_pre", _load_pre),)
+
+
 def register() -> None:
-    bpy.app.handlers.load_pre.append(_load_pre)
+    handlers.add(_HANDLERS)
 
 
 def unregister() -> None:
     _load_pre()
-    if _load_pre in bpy.app.handlers.load_pre:
-        bpy.app.handlers.load_pre.remove(_load_pre)
+    handlers.remove(_HANDLERS)
 
 
 CLASSES = ()

@@ -10,13 +10,14 @@ import bpy
 from ..finding import Text
 from . import auditing, comparing, properties
 from .results import RESULTS
-from .wording import say, say_report
+from .windows import waiting
+from .wording import enabled, say_report
 
 
 def why_not_now(context: Any) -> Text | None:
     """Why nothing can be compared at the moment."""
     if auditing.RUNNING:
-        return Text("An audit is running; Esc stops it")
+        return auditing.why_running()
     if context.mode.startswith("EDIT"):
         return Text("Leave Edit Mode: there is no pose in it")
     return None
@@ -24,17 +25,12 @@ def why_not_now(context: Any) -> Text | None:
 
 def compare(operator: Any, context: Any, make: Any, key: Any, number: int) -> set[str]:
     """Switch a comparison on; `make` gives the edit."""
-    window = context.window
-    if window is not None:
-        window.cursor_set("WAIT")
     try:
-        shown = comparing.show(context, make(), key, number)
+        with waiting(context):
+            shown = comparing.show(context, make(), key, number)
     except comparing.CannotCompare as error:
         operator.report({"WARNING"}, say_report(error.args[0]))
         return {"CANCELLED"}
-    finally:
-        if window is not None:
-            window.cursor_set("DEFAULT")
     if shown.remark:
         operator.report({"INFO"}, say_report(shown.remark))
     return {"FINISHED"}
@@ -51,9 +47,7 @@ class QUATAUDIT_OT_compare(bpy.types.Operator):
     def poll(cls, context: Any) -> bool:
         row = properties.active_row(properties.state(context))
         why = why_not_now(context) or comparing.why_not(row)
-        if why is not None:
-            cls.poll_message_set(say(why))
-        return why is None
+        return enabled(cls, why)
 
     def execute(self, context: Any) -> set[str]:
         choices = properties.state(context)
@@ -81,9 +75,7 @@ class QUATAUDIT_OT_compare_last(bpy.types.Operator):
         why = why_not_now(context)
         if why is None and comparing.offered(RESULTS.message) is None:
             why = Text("Nothing was fixed just now")
-        if why is not None:
-            cls.poll_message_set(say(why))
-        return why is None
+        return enabled(cls, why)
 
     def execute(self, context: Any) -> set[str]:
         edit = comparing.offered(RESULTS.message)
@@ -101,10 +93,7 @@ class QUATAUDIT_OT_compare_off(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context: Any) -> bool:
-        if comparing.STATE.shown is None:
-            cls.poll_message_set("No before and after is drawn")
-            return False
-        return True
+        return enabled(cls, None if comparing.STATE.shown is not None else Text("No before and after is drawn"))
 
     def execute(self, context: Any) -> set[str]:
         comparing.switch_off()

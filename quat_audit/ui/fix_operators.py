@@ -14,6 +14,7 @@ from ..finding import NONE, Text
 from . import auditing, comparing, following, properties, repairing, scope
 from .results import RESULTS
 from .rows import ACTION, MESH, Row
+from .windows import waiting
 from .wording import MOST_REASONS, enabled, lines, reasons, remedy_of, say, say_report, summary_of
 
 DIALOG_WIDTH = 420
@@ -55,14 +56,8 @@ def why_locked(row: Row) -> str:
 
 def repair(operator: Any, context: Any, rows: Sequence[Row], *, unsafe: bool) -> set[str]:
     """Repair some findings, and say what was done and what was not."""
-    window = context.window
-    if window is not None:
-        window.cursor_set("WAIT")
-    try:
+    with waiting(context):
         outcome = repairing.repair_rows(rows, partial(auditing.settings_of_results, context), unsafe=unsafe)
-    finally:
-        if window is not None:
-            window.cursor_set("DEFAULT")
     properties.sync(properties.state(context))
     following.redraw()
     said = [say_report(sentence) for sentence in outcome.sentences()]

@@ -16,7 +16,7 @@ from bpy.app.handlers import persistent
 
 from ..blender import read
 from ..finding import Text
-from . import auditing, properties, scope, skin_auditing
+from . import auditing, handlers, properties, scope, skin_auditing
 from .results import RESULTS
 from .rows import ACTION, MESH, Place, fingerprint
 
@@ -82,8 +82,7 @@ def redraw() -> None:
 def _schedule(delay_seconds: float) -> None:
     if bpy.app.background:
         return  # no timers run there: who needs it calls `refresh_now`
-    if bpy.app.timers.is_registered(_tick):
-        bpy.app.timers.unregister(_tick)
+    handlers.stop_timer(_tick)
     bpy.app.timers.register(_tick, first_interval=delay_seconds)
 
 
@@ -217,17 +216,12 @@ _HANDLERS = (
 
 
 def register() -> None:
-    for name, handler in _HANDLERS:
-        getattr(bpy.app.handlers, name).append(handler)
+    handlers.add(_HANDLERS)
 
 
 def unregister() -> None:
-    for name, handler in _HANDLERS:
-        handlers = getattr(bpy.app.handlers, name)
-        if handler in handlers:
-            handlers.remove(handler)
-    if bpy.app.timers.is_registered(_tick):
-        bpy.app.timers.unregister(_tick)
+    handlers.remove(_HANDLERS)
+    handlers.stop_timer(_tick)
 
 
 CLASSES = ()

@@ -25,7 +25,7 @@ import bpy
 from bpy.props import EnumProperty, StringProperty
 
 from ..finding import SEVERITIES, Text
-from . import auditing, preferences, scope
+from . import auditing, handlers, preferences, scope
 from .results import Summary
 from .wording import say_report
 
@@ -176,5 +176,4 @@ def unregister() -> None:
     for name in (_IMPORT, _EXPORT):
         if hasattr(module, name):
             delattr(module, name)
-    if bpy.app.timers.is_registered(look_at_operators):
-        bpy.app.timers.unregister(look_at_operators)
+    handlers.stop_timer(look_at_operators)

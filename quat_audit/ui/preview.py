@@ -21,9 +21,9 @@ from ..errors import SkinError
 from ..finding import Text
 from ..skinning import heat
 from ..skinning.skin import Motion, Skin, select
-from . import preview_drawing, preview_properties, preview_source
-from .preview_properties import redraw
+from . import handlers, preview_drawing, preview_properties, preview_source
 from .preview_source import Source
+from .windows import redraw_viewports
 
 log = logging.getLogger(__name__)
 
@@ -103,10 +103,9 @@ def switch_on(context: Any) -> Preview:
     ON.append(fresh)
     for draw, when in ((_draw_view, "POST_VIEW"), (_draw_pixel, "POST_PIXEL")):
         _draw_handles.append(bpy.types.SpaceView3D.draw_handler_add(draw, (), "WINDOW", when))
-    for name, handler in _HANDLERS:
-        getattr(bpy.app.handlers, name).append(handler)
+    handlers.add(_HANDLERS)
     _schedule(0.0)
-    redraw()
+    redraw_viewports()
     return fresh
 
 
@@ -114,14 +113,10 @@ def switch_off() -> None:
     """Leave nothing behind. Nothing happens when it is off."""
     while _draw_handles:
         bpy.types.SpaceView3D.draw_handler_remove(_draw_handles.pop(), "WINDOW")
-    for name, handler in _HANDLERS:
-        handlers = getattr(bpy.app.handlers, name)
-        if handler in handlers:
-            handlers.remove(handler)
-    if bpy.app.timers.is_registered(_tick):
-        bpy.app.timers.unregister(_tick)
+    handlers.remove(_HANDLERS)
+    handlers.stop_timer(_tick)
     ON.clear()
-    redraw()
+    redraw_viewports()
 
 
 def read_again() -> None:
@@ -251,7 +246,7 @@ def know_clip(kind: heat.Kind, figure: float) -> None:
     """The worst of the whole clip is known: the scale reaches there."""
     if ON:
         ON[0].clip[kind.name] = figure
-        redraw()
+        redraw_viewports()
 
 
 # --- what Blender calls
@@ -271,7 +266,7 @@ def _tick() -> None:
             refresh(bpy.context)
         elif _wants_measure(ON[0], bpy.context):
             measure(ON[0], bpy.context)
-    redraw()
+    redraw_viewports()
 
 
 def _its_window() -> Any:

@@ -13,13 +13,14 @@ from ..finding import Text
 from ..skinning import heat
 from . import auditing, preview, preview_properties, preview_source
 from .preview_drawing import KIND_LABELS, ticked
-from .wording import frame_number, say, say_report
+from .windows import waiting
+from .wording import enabled, frame_number, say_report
 
 
 def why_not(context: Any) -> Text | None:
     """Why there is no mesh to preview."""
     if auditing.RUNNING:
-        return Text("An audit is running; Esc stops it")
+        return auditing.why_running()
     if context.active_object is None:
         return Text("No object is active: select a skinned mesh or its armature")
     return None
@@ -34,10 +35,7 @@ class QUATAUDIT_OT_preview(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context: Any) -> bool:
-        why = None if preview.current() else why_not(context)
-        if why is not None:
-            cls.poll_message_set(say(why))
-        return why is None
+        return enabled(cls, None if preview.current() else why_not(context))
 
     def execute(self, context: Any) -> set[str]:
         if preview.current():
@@ -60,20 +58,12 @@ class QUATAUDIT_OT_preview_worst(bpy.types.Operator):
 
     @classmethod
     def poll(cls, context: Any) -> bool:
-        why = why_not(context) if preview.current() is None else None
-        if why is not None:
-            cls.poll_message_set(say(why))
-        return why is None
+        return enabled(cls, None if preview.current() else why_not(context))
 
     def execute(self, context: Any) -> set[str]:
         kind = preview_properties.kind(preview_properties.choices(context)) or heat.GAP
-        if bpy.app.background:
+        with waiting(context):
             return self._go(context, kind)
-        context.window.cursor_set("WAIT")
-        try:
-            return self._go(context, kind)
-        finally:
-            context.window.cursor_set("DEFAULT")
 
     def _go(self, context: Any, kind: heat.Kind) -> set[str]:
         try:

@@ -10,6 +10,7 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, Po
 
 from ..skinning.heat import CUT, GAP, LOSS, Kind
 from ..skinning.weights import ENGINE_INFLUENCES
+from .windows import redraw_viewports
 
 NAME = "quat_audit_preview"  # of the property on the window manager
 
@@ -25,17 +26,8 @@ SHOW_ITEMS = (
 KINDS = {"GAP": GAP, "LOSS": LOSS, "CUT": CUT}
 
 
-def redraw() -> None:
-    """Draw every 3D Viewport again, with its sidebar."""
-    for manager in bpy.data.window_managers:
-        for window in manager.windows:
-            for area in window.screen.areas:
-                if area.type == "VIEW_3D":
-                    area.tag_redraw()
-
-
 def _changed(self: Any, context: Any) -> None:
-    redraw()
+    redraw_viewports()
 
 
 class PreviewChoices(bpy.types.PropertyGroup):

@@ -14,7 +14,7 @@ from .. import reports, version
 from ..finding import Report, Text
 from . import properties
 from .results import RESULTS
-from .wording import say_report
+from .wording import enabled, say_report
 
 _SUFFIXES = {"text": ".txt", "json": ".json"}
 _LABELS = {"text": ("Text", "For a person to read"), "json": ("JSON", "For a machine, as the command line writes it")}
@@ -44,10 +44,7 @@ class QUATAUDIT_OT_export_report(bpy.types.Operator, ExportHelper):
 
     @classmethod
     def poll(cls, context: Any) -> bool:
-        if not RESULTS.audited:
-            cls.poll_message_set("There are no findings: audit first")
-            return False
-        return True
+        return enabled(cls, None if RESULTS.audited else Text("There are no findings: audit first"))
 
     def invoke(self, context: Any, event: Any) -> set[str]:
         self.filename_ext = suffix_of(self.format.lower())

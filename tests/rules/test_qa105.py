@@ -15,7 +15,7 @@ from quat_audit.clip import BACK, BEZIER, CONSTANT, LINEAR, SINE, SLERP, Clip
 from quat_audit.repair import repair_clip
 from quat_audit.rules import RULES
 from quat_audit.rules.qa105_collapsing_interpolation import HARMLESS_HANDLE, LIMITS, RULE
-from tests.clips import free_handles, joined, quaternion_clip, random_quaternions, times_of, turns, values_of
+from tests.clips import free_handles, joined, quaternion_clip, random_path, times_of, turns, values_of
 from tests.contract import assert_contract, found, measured
 from tests.oracle import path_deg, scalar_raw, scalar_rotation, scalar_slerp, turn_deg
 
@@ -104,9 +104,7 @@ def test_no_step_that_collapses_is_missed(seed: int) -> None:
     """What is not sampled because its handles are near is never below the floor; what is found, is."""
     rng = np.random.default_rng(seed)
     times = np.arange(12) * 5.0
-    q = random_quaternions(rng, 12)
-    for row in range(1, 12):
-        q[row] *= 1.0 if q[row] @ q[row - 1] >= 0 else -1.0
+    q = random_path(rng, 12)
     spread = [0.9 * HARMLESS_HANDLE, HARMLESS_HANDLE, 0.6, 1.0, 2.0, 0.3][seed]
     clip = quaternion_clip(
         times, q, interpolation=BEZIER, handles=free_handles(rng, times, q, spread), dtype=np.float64

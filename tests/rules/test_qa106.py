@@ -15,7 +15,7 @@ from quat_audit.repair import repair_clip
 from quat_audit.rules import RULES
 from quat_audit.rules.qa104_sign_flip import RULE as SIGN_FLIP
 from quat_audit.rules.qa106_half_turn_step import RULE
-from tests.clips import about, free_handles, joined, quaternion_clip, random_quaternions, times_of, turns, values_of
+from tests.clips import about, free_handles, joined, quaternion_clip, random_path, times_of, turns, values_of
 from tests.contract import assert_contract, found, measured
 from tests.oracle import scalar_raw, scalar_rotation, turn_deg
 
@@ -164,9 +164,7 @@ def test_keys_that_other_repairs_made_are_left() -> None:
 def test_random_tracks(seed: int) -> None:
     rng = np.random.default_rng(seed)
     times = np.arange(10) * 4.0
-    q = random_quaternions(rng, 10)
-    for row in range(1, 10):
-        q[row] *= 1.0 if q[row] @ q[row - 1] >= 0 else -1.0
+    q = random_path(rng, 10)
     clip = quaternion_clip(times, q, interpolation=BEZIER, handles=free_handles(rng, times, q, 0.05))
     large = [i for i in range(9) if turn_deg(q[i] / np.linalg.norm(q[i]), q[i + 1]) > 120]
     assert [frames for frames, *_ in found(clip, RULE)] == [(times[i], times[i + 1]) for i in large]

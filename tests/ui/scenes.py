@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rigs with faults for the interface's tests."""
+"""Rigs with faults for the interface's tests, and what a person does in the panel with them."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from typing import Any
 import bpy
 import numpy as np
 
+from quat_audit.ui import following, properties
+from quat_audit.ui.results import RESULTS
 from tests.blender import build_case as build
 
 FRAMES = (1.0, 11.0, 21.0, 31.0)
@@ -52,11 +54,32 @@ def turned(degrees: float) -> tuple[float, float, float, float]:
     return (math.cos(half), math.sin(half), 0.0, 0.0)
 
 
+def state() -> Any:
+    """What is chosen in the panel."""
+    return properties.state(bpy.context)
+
+
 def audit(scope: str = "ACTIVE_ACTION", profile: str = "EVERYTHING") -> None:
     """Choose in the panel, and press Audit."""
-    choices = bpy.context.window_manager.quat_audit
+    choices = state()
     choices.scope, choices.profile = scope, profile
     assert bpy.ops.quat_audit.audit("EXEC_DEFAULT") == {"FINISHED"}
+
+
+def labels() -> list[str]:
+    return [row.label for row in RESULTS.rows]
+
+
+def choose(label: str, code: str = "QA104") -> None:
+    """Look at the finding of a rule on a bone."""
+    (number,) = [n for n, row in enumerate(RESULTS.rows) if (row.label, row.key.code) == (label, code)]
+    state().active = number
+
+
+def refresh() -> None:
+    """What the panel does soon after a change: look whether the findings still hold."""
+    following.look_again()
+    following.refresh_now()
 
 
 def why_grey(operator: Any, **options: Any) -> str:

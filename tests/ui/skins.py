@@ -11,7 +11,8 @@ from typing import Any
 import bpy
 import example_blend
 import example_skin_faults as faults
-from example_walk import RIG, Scene, body_weights, clean
+import numpy as np
+from example_walk import RIG, Scene, body_weights, clean, spoiled
 
 from quat_audit.ui import properties
 from quat_audit.ui.results import RESULTS
@@ -24,10 +25,15 @@ CODES = ("QA601", "QA602", "QA603", "QA604", "QA605", "QA608")
 
 def faulty(path: Path) -> tuple[Any, Any]:
     """(mesh object, armature object) of the example walk with the faults `CODES`; the mesh is selected and active."""
-    scene = clean()
-    for fault in (faults.unweighted_vertex, faults.weights_not_normalised, faults.bad_weight, _spread, _tail):
-        scene = fault(scene)
-    example_blend.save(faults.volume_collapse(scene), path)
+    scene = spoiled(
+        faults.unweighted_vertex,
+        faults.weights_not_normalised,
+        faults.bad_weight,
+        _spread,
+        _tail,
+        faults.volume_collapse,
+    )
+    example_blend.save(scene, path)
     return prepare()
 
 
@@ -70,6 +76,26 @@ def weights(obj: Any) -> list[list[tuple[str, bytes]]]:
     """The stored weights of every vertex, bit for bit, by group."""
     names = [group.name for group in obj.vertex_groups]
     return [sorted((names[g.group], struct.pack("<f", g.weight)) for g in v.groups) for v in obj.data.vertices]
+
+
+def offending(body: Any, code: str) -> set[int]:
+    """Which vertices have a fault, told from Blender's own data, vertex by vertex."""
+    bones = {b.name for b in body.find_armature().data.bones if b.use_deform}
+    names = [g.name for g in body.vertex_groups]
+    found = set()
+    for vertex in body.data.vertices:
+        mine = [g.weight for g in vertex.groups if names[g.group] in bones]
+        bad = any(not np.isfinite(w) for w in mine)
+        if {
+            "QA601": not bad and sum(mine) <= 1e-4,
+            "QA602": not bad and sum(mine) > 1e-4 and abs(sum(mine) - 1) > 2e-3,
+            "QA603": sum(w > 0 for w in mine) > 4,
+            "QA604": any(names[g.group] == "Tail" and g.weight > 0 for g in vertex.groups),
+            "QA608": bad,
+        }[code]:
+            found.add(vertex.index)
+    assert found
+    return found
 
 
 def selected(obj: Any) -> set[int]:
