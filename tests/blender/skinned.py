@@ -131,3 +131,19 @@ def animate(rig: Any, degrees: float, frames: tuple[int, int] = (1, 21)) -> None
         build.make_curve(curves, 'pose.bones["Bone1"].rotation_quaternion', index, frames, [1.0 - min(index, 1), value])
     build.assign(rig.animation_data_create(), bpy.data.actions["Twist"])
     bpy.context.scene.frame_start, bpy.context.scene.frame_end = frames
+
+
+def snapshot() -> dict[str, Any]:
+    """What playing a clip could leave behind."""
+    scene, posed = bpy.context.scene, [o for o in bpy.data.objects if o.pose]
+    kinds = ("objects", "meshes", "actions", "armatures")
+    return {
+        "frame": (scene.frame_current, scene.frame_subframe),
+        "modifiers": {(o.name, m.name): m.show_viewport for o in bpy.data.objects for m in o.modifiers},
+        "basis": {(o.name, b.name): tuple(map(tuple, b.matrix_basis)) for o in posed for b in o.pose.bones},
+        "places": {o.name: tuple(map(tuple, o.matrix_basis)) for o in bpy.data.objects},
+        "data": {kind: sorted(x.name for x in getattr(bpy.data, kind)) for kind in kinds},
+        "attributes": {m.name: [a.name for a in m.attributes] for m in bpy.data.meshes},
+        "handlers": [len(getattr(bpy.app.handlers, n)) for n in ("frame_change_pre", "frame_change_post")],
+        "selected": sorted(o.name for o in bpy.context.view_layer.objects if o.select_get()),
+    }

@@ -18,7 +18,6 @@ import example_limbs  # noqa: E402
 from quat_audit import api  # noqa: E402
 from tests.blender import skinned  # noqa: E402
 from tests.blender.previewed import read, run, save  # noqa: E402
-from tests.blender.test_skin import snapshot  # noqa: E402
 
 
 @pytest.mark.parametrize("limb", example_limbs.LIMBS, ids=lambda limb: limb.name)
@@ -193,12 +192,12 @@ def test_a_preview_leaves_the_session_as_it_was(tmp_path: Path) -> None:
     obj, rig = skinned.make_tube()
     skinned.animate(rig, 120.0)
     bpy.context.scene.frame_set(7)
-    before, kinds = snapshot(), [kind for kind in dir(bpy.data) if hasattr(getattr(bpy.data, kind), "remove")]
+    before, kinds = skinned.snapshot(), [kind for kind in dir(bpy.data) if hasattr(getattr(bpy.data, kind), "remove")]
     data = {kind: [item.name_full for item in getattr(bpy.data, kind)] for kind in kinds}
     scene, dirty = bpy.context.scene.name, bpy.data.is_dirty
     row = api.preview_object(obj, tmp_path)
     assert row.figures["worst"]["radius"]["frame"] == 21
-    assert snapshot() == before
+    assert skinned.snapshot() == before
     assert {kind: [item.name_full for item in getattr(bpy.data, kind)] for kind in kinds} == data
     assert (bpy.context.scene.name, bpy.data.is_dirty) == (scene, dirty)
 

@@ -61,22 +61,6 @@ def test_the_twisted_tube_of_the_reference() -> None:
     np.testing.assert_allclose(radius / 0.3, 0.0087, atol=1e-4)
 
 
-def snapshot() -> dict[str, Any]:
-    """What playing a clip could leave behind."""
-    scene, posed = bpy.context.scene, [o for o in bpy.data.objects if o.pose]
-    kinds = ("objects", "meshes", "actions", "armatures")
-    return {
-        "frame": (scene.frame_current, scene.frame_subframe),
-        "modifiers": {(o.name, m.name): m.show_viewport for o in bpy.data.objects for m in o.modifiers},
-        "basis": {(o.name, b.name): tuple(map(tuple, b.matrix_basis)) for o in posed for b in o.pose.bones},
-        "places": {o.name: tuple(map(tuple, o.matrix_basis)) for o in bpy.data.objects},
-        "data": {kind: sorted(x.name for x in getattr(bpy.data, kind)) for kind in kinds},
-        "attributes": {m.name: [a.name for a in m.attributes] for m in bpy.data.meshes},
-        "handlers": [len(getattr(bpy.app.handlers, n)) for n in ("frame_change_pre", "frame_change_post")],
-        "selected": sorted(o.name for o in bpy.context.view_layer.objects if o.select_get()),
-    }
-
-
 def test_a_scan_leaves_the_scene_as_it_was() -> None:
     obj, rig = make_tube()
     animate(rig, 120.0)
@@ -85,14 +69,14 @@ def test_a_scan_leaves_the_scene_as_it_was() -> None:
     rig.pose.bones["Bone1"].rotation_quaternion = (0.6, 0.8, 0.0, 0.0)  # posed by hand, not keyed
     rig.pose.bones["Bone0"].location = (0.0, 0.1, 0.0)
     bpy.context.view_layer.update()
-    before, shape = snapshot(), skinned.evaluated(obj)
+    before, shape = skinned.snapshot(), skinned.evaluated(obj)
     motion = pose.pose_matrices(obj, rig, playback.scene_frames(bpy.context.scene))
     assert len(motion) == 21
-    assert snapshot() == before
+    assert skinned.snapshot() == before
     np.testing.assert_array_equal(skinned.evaluated(obj), shape)
     with pytest.raises(TypeError):
         pose.pose_matrices(obj, rig, [1.0, "no frame"])
-    assert snapshot() == before  # also when it breaks off half-way
+    assert skinned.snapshot() == before  # also when it breaks off half-way
 
 
 def test_a_clip_is_as_every_frame_is_by_itself() -> None:
