@@ -91,6 +91,61 @@ def before_and_after(hands: Hands) -> Turns:
     hands.check("another file switches it off", _state().shown is None and not _state().handles)
 
 
+def keys_change_under_it(hands: Hands) -> Turns:
+    """The artist keys another pose while it is drawn: it says so, Ctrl-Z takes that back, the button draws anew."""
+    yield from ui_steps.open_scene(hands, "broken")
+    yield from ui_steps.show_rig(hands)
+    hands.need("the sidebar shows the tab", (yield from hands.open_sidebar()))
+    yield from ui_steps.audit(hands)
+    hands.need("a click on a finding chooses it", (yield from ui_steps.choose(hands, *_FLIP)))
+    hands.need("the Before and After button is there", (yield from hands.press("quat_audit.compare")))
+    yield from hands.until(lambda: _state().shown is not None, 10)
+    hands.need("before and after is on, and true", _state().shown is not None and not _state().shown.outdated)
+    first, broken = _state().shown, ui_steps.keys()
+
+    yield from _key_another_pose(hands)
+    hands.need("another pose is keyed", ui_steps.keys() != broken)
+    yield from hands.until(lambda: _state().shown.outdated, 5)
+    hands.check("a new key outdates what is drawn", _state().shown.outdated)
+    yield from ui_steps.show_rig(hands)
+    yield from hands.turns(40)
+    hands.snap("before-and-after-outdated")
+    yield from hands.over()
+    yield from hands.key("Z", ctrl=True)
+    hands.need("Ctrl-Z takes the key back", ui_steps.keys() == broken)
+    yield from hands.until(lambda: not _state().shown.outdated, 5)
+    hands.check("what is drawn is true again", _state().shown is not None and not _state().shown.outdated)
+
+    yield from _key_another_pose(hands)
+    yield from hands.until(lambda: _state().shown.outdated, 5)
+    hands.need("the button draws it anew", (yield from hands.press("quat_audit.compare")))
+    yield from hands.until(lambda: _state().shown is not None and not _state().shown.outdated, 10)
+    anew = _state().shown
+    hands.need("it is on, and true", anew is not None and not anew.outdated)
+    different = not np.array_equal(anew.angles.keys_before, first.angles.keys_before)
+    hands.check("it has the new key", different, f"{first.angles.keys_before} {anew.angles.keys_before}")
+    yield from ui_steps.show_rig(hands)
+    yield from hands.turns(40)
+    hands.snap("before-and-after-anew")
+    hands.need("the button that takes it off is there", (yield from hands.press("quat_audit.compare_off")))
+    hands.check("it is off, and no draw handler is left", _state().shown is None and not _state().handles)
+
+
+def _key_another_pose(hands: Hands) -> Turns:
+    """The bone turned by 20° on a frame near the fault, and keyed: a step of its own for undo."""
+    finding, rig = ui_steps.active(), bpy.data.objects["Rig"]
+    first, second = finding.occurrences.frames[finding.worst]
+    bpy.context.scene.frame_set(int(first + 1 if second > first + 1 else first))
+    yield from hands.settle()
+    bone = rig.pose.bones[finding.bone]
+    bone.rotation_quaternion = bone.rotation_quaternion @ Euler((math.radians(20), 0, 0)).to_quaternion()
+    with hands.override("VIEW_3D", "WINDOW"):
+        bpy.ops.ed.undo_push(message="posed")
+        bone.keyframe_insert("rotation_quaternion")
+        bpy.ops.ed.undo_push(message="keyed")
+    yield from hands.settle()
+
+
 def _close_up(hands: Hands) -> Turns:
     """The bone that is selected, from the front, with room around it and below it for the graph."""
     view = hands.area().spaces.active.region_3d
@@ -126,5 +181,5 @@ def _pixels(hands: Hands) -> Turns:
     return found[0]
 
 
-STEPS: tuple[Callable[[Hands], Turns], ...] = (before_and_after,)
+STEPS: tuple[Callable[[Hands], Turns], ...] = (before_and_after, keys_change_under_it)
 PICTURES = (before_and_after,)

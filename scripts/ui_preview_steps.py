@@ -58,8 +58,9 @@ def everything(mesh_object: str = ui_scenes.SKINNED, armature: str = ui_scenes.S
 
 
 def same(now: dict[str, Any], before: dict[str, Any], but: tuple[str, ...] = ()) -> tuple[bool, list[str]]:
+    """Whether nothing differs but what may, and what does."""
     different = [name for name in before if name not in but and now[name] != before[name]]
-    return not different, different
+    return not different, [f"{name}: {before[name]} → {now[name]}"[:400] for name in different]
 
 
 def show_tube(hands: Hands) -> Turns:

@@ -58,7 +58,11 @@ def skin(hands: Hands) -> Turns:
     yield from show_rig(hands)
     yield from hands.picture("skin-findings")
 
-    hands.need("skin: a click on a finding chooses it", (yield from choose(hands, "QA601", "")))
+    at_first = active()
+    other = next(f for f in findings() if at_first is None or f.code != at_first.code)
+    hands.need("skin: a click on another finding chooses it", (yield from choose(hands, other.code, other.bone)))
+    hands.check("skin: which is not what was chosen before", at_first is not active(), f"{at_first.code} {other.code}")
+    hands.need("skin: a click on the first goes back to it", (yield from choose(hands, "QA601", "")))
     yield from show_rig(hands)
     yield from hands.picture("skin-detail")
     bare = _bare()
