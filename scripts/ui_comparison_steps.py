@@ -13,6 +13,7 @@ import numpy as np
 import ui_steps
 from mathutils import Euler
 from ui_driver import Hands, Turns
+from ui_views import differ, views
 
 _FLIP = ("QA104", "Arm.R")
 
@@ -48,8 +49,7 @@ def before_and_after(hands: Hands) -> Turns:
     yield from hands.settle()
     broken, before = ui_steps.keys(), _scene_digest()
     yield from hands.over()
-    yield from hands.turns(10)
-    bare = yield from _pixels(hands)
+    bare = yield from views(hands)
 
     hands.need("the Before and After button is there", (yield from hands.press("quat_audit.compare")))
     yield from hands.until(lambda: _state().shown is not None, 10)
@@ -58,8 +58,8 @@ def before_and_after(hands: Hands) -> Turns:
     poses = _state().shown.poses
     hands.check("there are poses to show, at most 240", poses is not None and len(poses.frames) <= 240)
     yield from hands.picture("before-and-after")
-    drawn = yield from _pixels(hands)
-    hands.check("something is drawn into the viewport", int((drawn != bare).any(axis=-1).sum()) > 5000)
+    drawn = yield from views(hands)
+    hands.check("something is drawn into the viewport", min(differ(drawn, bare)) > 5000, differ(drawn, bare))
 
     hands.need("the Fix This button is there", (yield from hands.press("quat_audit.fix_active")))
     yield from hands.until(lambda: ui_steps.keys() != broken, 10)
@@ -157,28 +157,6 @@ def _close_up(hands: Hands) -> Turns:
     view.view_rotation = Euler((math.radians(75), 0, math.radians(40))).to_quaternion()
     view.view_distance *= 3.2
     yield from hands.settle()
-
-
-def _pixels(hands: Hands) -> Turns:
-    """(height, width, 3) of the viewport's drawing, left of what covers it."""
-    import gpu
-
-    found: list[Any] = []
-    region = hands.region(part="WINDOW")
-
-    def read() -> None:
-        if bpy.context.region == region and not found:
-            width, height = region.width // 2, region.height // 2
-            buffer = gpu.state.active_framebuffer_get().read_color(0, 0, width, height, 3, 0, "UBYTE")
-            buffer.dimensions = width * height * 3
-            found.append(np.array(buffer, dtype=np.uint8).reshape(height, width, 3))
-
-    # Handlers are called in the order in which they came: this one sees what the others drew.
-    handle = bpy.types.SpaceView3D.draw_handler_add(read, (), "WINDOW", "POST_PIXEL")
-    region.tag_redraw()
-    yield from hands.until(lambda: bool(found), 10)
-    bpy.types.SpaceView3D.draw_handler_remove(handle, "WINDOW")
-    return found[0]
 
 
 STEPS: tuple[Callable[[Hands], Turns], ...] = (before_and_after, keys_change_under_it)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,120 +18,20 @@ import ui_steps
 from ui_driver import Hands, Turns
 from ui_preview_steps import at_frame, choices, everything, preview, same, show_tube
 from ui_steps import EXTENSION, module, open_scene
+from ui_views import bare_viewport, differ, ghost_at, views
 
 _RIG = "Rig"
-# Channels of a byte: above the noise of a viewport that is drawn twice.
-_NOISE = 12
-# Shares: what a ghost covers of its mesh (not what the outline of a selected one hides), and what it may colour
-# elsewhere (its label).
-_COVERED, _ASTRAY = 0.9, 0.06
 _CAMERA = "Test Camera"
-
-
-# --- what is seen
-
-
-@dataclass(frozen=True, eq=False)
-class View:
-    """One region as it was drawn: (height, width, 3) pixels and where world space is in it."""
-
-    pixels: Any
-    matrix: Any
-
-    def places(self, points: Any) -> Any:
-        """(N, 2) whole pixels of points in world space, those outside of the region left out."""
-        height, width = self.pixels.shape[:2]
-        flat = np.column_stack([points, np.ones(len(points))]) @ self.matrix.T
-        at = (flat[:, :2] / flat[:, 3:] * 0.5 + 0.5) * (width, height)
-        inside = (flat[:, 3] > 0) & (at >= 0).all(axis=1) & (at < (width, height)).all(axis=1)
-        return at[inside].astype(int)
-
-
-def views(hands: Hands) -> Turns:
-    """Every 3D Viewport of every window as it is drawn now, in a fixed order."""
-    import gpu
-
-    wanted = [
-        region.as_pointer()
-        for window in bpy.data.window_managers[0].windows
-        for area in window.screen.areas
-        if area.type == "VIEW_3D"
-        for region in area.regions
-        if region.type == "WINDOW" and region.width > 1
-    ]
-    found: dict[int, View] = {}
-
-    def read() -> None:
-        region = bpy.context.region
-        width, height = region.width, region.height
-        buffer = gpu.state.active_framebuffer_get().read_color(0, 0, width, height, 3, 0, "UBYTE")
-        buffer.dimensions = width * height * 3
-        pixels = np.array(buffer, dtype=np.uint8).reshape(height, width, 3).astype(int)
-        found[region.as_pointer()] = View(pixels, np.array(bpy.context.region_data.perspective_matrix))
-
-    yield from hands.turns(40)  # overlays of Blender's own fade in
-    # Handlers are called in the order in which they came: this one sees what the others drew.
-    handle = bpy.types.SpaceView3D.draw_handler_add(read, (), "WINDOW", "POST_PIXEL")
-    _redraw()
-    done = yield from hands.until(lambda: set(wanted) <= found.keys(), 10)
-    bpy.types.SpaceView3D.draw_handler_remove(handle, "WINDOW")
-    hands.need("every viewport is drawn", done, f"{len(found)} of {len(wanted)}")
-    return [found[pointer] for pointer in wanted]
-
-
-def _redraw() -> None:
-    for window in bpy.data.window_managers[0].windows:
-        for area in window.screen.areas:
-            area.tag_redraw()
-
-
-def _differ(some: list[View], others: list[View]) -> list[int]:
-    """How many pixels of each view are not the same."""
-    return [
-        int((np.abs(a.pixels - b.pixels).max(axis=-1) > _NOISE).sum()) if a.pixels.shape == b.pixels.shape else -1
-        for a, b in zip(some, others, strict=True)
-    ]
-
-
-def _surface(name: str) -> Any:
-    """(N, 3) points all over a mesh in world space, as Blender's own modifier deforms it."""
-    obj = bpy.data.objects[name].evaluated_get(bpy.context.evaluated_depsgraph_get())
-    mesh = obj.data
-    mesh.calc_loop_triangles()
-    co, corners = np.empty(3 * len(mesh.vertices), np.float32), np.empty(3 * len(mesh.loop_triangles), np.int32)
-    mesh.vertices.foreach_get("co", co)
-    mesh.loop_triangles.foreach_get("vertices", corners)
-    world = np.array(obj.matrix_world)
-    placed = co.reshape(-1, 3) @ world[:3, :3].T + world[:3, 3]
-    parts = np.array([(i + 1, j + 1, 10 - i - j) for i in range(10) for j in range(10 - i)]) / 12.0
-    return np.einsum("pc,tcx->tpx", parts, placed[corners.reshape(-1, 3)]).reshape(-1, 3)
-
-
-def _ghost(view: View, name: str) -> tuple[bool, str]:
-    """Whether the tint of the LBS ghost is where a mesh is in a view, and nowhere else."""
-    tinted = view.pixels[..., 2] - view.pixels[..., 0] > 40
-    at = np.unique(view.places(_surface(name)), axis=0)
-    covered = float(tinted[at[:, 1], at[:, 0]].mean()) if len(at) else 0.0
-    near = np.zeros_like(tinted)
-    for x, y in np.unique(at // 4, axis=0) * 4:
-        near[max(y - 4, 0) : y + 8, max(x - 4, 0) : x + 8] = True
-    astray = float((tinted & ~near).sum()) / max(int(tinted.sum()), 1)
-    detail = f"{len(at)} places in view, {covered:.1%} covered, {astray:.1%} elsewhere"
-    return len(at) > 100 and covered > _COVERED and astray < _ASTRAY, detail
-
-
-def _bare_viewport(hands: Hands) -> None:
-    """No gizmo and no text of Blender's: what is left of a difference is ours."""
-    for area in hands.window.screen.areas:
-        if area.type == "VIEW_3D":
-            area.spaces.active.show_gizmo = False
-            area.spaces.active.overlay.show_text = area.spaces.active.overlay.show_bones = False
-            area.spaces.active.overlay.show_stats = False
 
 
 def _switch_preview(hands: Hands) -> None:
     with hands.override("VIEW_3D", "WINDOW"):
         bpy.ops.quat_audit.preview()
+
+
+def _viewport(window: Any) -> Any:
+    """The largest of a window."""
+    return max((a for a in window.screen.areas if a.type == "VIEW_3D"), key=lambda a: a.width * a.height)
 
 
 def _comparison() -> Any:
@@ -142,7 +41,7 @@ def _comparison() -> Any:
 def _both_on(hands: Hands) -> Turns:
     """The walk with flips, the preview of its body, a comparison of a flip. The views before, and what there was."""
     yield from open_scene(hands, "broken")
-    _bare_viewport(hands)
+    bare_viewport(hands)
     hands.need("the sidebar shows the tab", (yield from hands.open_sidebar()))
     bare, before = (yield from _look(hands)), everything(ui_scenes.BODY, _RIG)
     yield from _both_on_again(hands, "at first")
@@ -156,10 +55,10 @@ def _both_on_again(hands: Hands, when: str) -> Turns:
     choices().show, choices().in_front, choices().opacity = "LBS", False, 1.0
     _switch_preview(hands)
     ghost = yield from _look(hands)
-    hands.check(f"{when}: the ghost is where the mesh is", *_ghost(ghost[0], ui_scenes.BODY))
+    hands.check(f"{when}: the ghost is where the mesh is", *ghost_at(ghost[0], ui_scenes.BODY))
     hands.need(f"{when}: Before and After is there", (yield from hands.press("quat_audit.compare")))
     drawn = yield from _look(hands)
-    hands.check(f"{when}: the comparison is seen", min(_differ(drawn, ghost)) > 3000, _differ(drawn, ghost))
+    hands.check(f"{when}: the comparison is seen", min(differ(drawn, ghost)) > 3000, differ(drawn, ghost))
     hands.need(f"{when}: both are on", preview() is not None and _comparison().shown is not None)
 
 
@@ -177,7 +76,7 @@ def ghost_in_every_view(hands: Hands) -> Turns:
     """A second window and a quad view: every region draws the ghost with its own view."""
     yield from open_scene(hands, "tube")
     yield from show_tube(hands)
-    _bare_viewport(hands)
+    bare_viewport(hands)
     choices().show = "LBS"
     choices().in_front, choices().opacity = False, 1.0
     _switch_preview(hands)
@@ -185,7 +84,7 @@ def ghost_in_every_view(hands: Hands) -> Turns:
     before = everything()
     yield from hands.over()
     (one,) = yield from views(hands)
-    hands.check("one view: the ghost is where the mesh is", *_ghost(one, ui_scenes.SKINNED))
+    hands.check("one view: the ghost is where the mesh is", *ghost_at(one, ui_scenes.SKINNED))
 
     with hands.override("VIEW_3D", "WINDOW"):
         bpy.ops.screen.region_quadview()
@@ -193,7 +92,7 @@ def ghost_in_every_view(hands: Hands) -> Turns:
     four = yield from views(hands)
     hands.check("quad view: there are four regions", len(four) == 4, len(four))
     for number, view in enumerate(four):
-        hands.check(f"quad view, region {number + 1}: the ghost is there", *_ghost(view, ui_scenes.SKINNED))
+        hands.check(f"quad view, region {number + 1}: the ghost is there", *ghost_at(view, ui_scenes.SKINNED))
     different = len({view.matrix.tobytes() for view in four})
     hands.check("quad view: each looks from elsewhere", different == 4, different)
     hands.snap("hostile-quad-view")
@@ -202,14 +101,14 @@ def ghost_in_every_view(hands: Hands) -> Turns:
         bpy.ops.wm.window_new()
     yield from hands.turns(40)
     other = bpy.data.window_managers[0].windows[-1]
-    area = max((a for a in other.screen.areas if a.type == "VIEW_3D"), key=lambda a: a.width * a.height)
+    area = _viewport(other)
     area.spaces.active.show_gizmo = False
     area.spaces.active.region_3d.view_rotation = (0.5, 0.5, 0.5, 0.5)  # along X
     yield from at_frame(hands, ui_scenes.SKIN_WORST)
     all_of_them = yield from views(hands)
     hands.check("second window: more views than before", len(all_of_them) > 4, len(all_of_them))
     for number, view in enumerate(all_of_them):
-        hands.check(f"two windows, view {number + 1}: the ghost is there", *_ghost(view, ui_scenes.SKINNED))
+        hands.check(f"two windows, view {number + 1}: the ghost is there", *ghost_at(view, ui_scenes.SKINNED))
     hands.snap("hostile-two-windows")
     with bpy.context.temp_override(window=other):
         bpy.ops.wm.window_close()
@@ -219,8 +118,38 @@ def ghost_in_every_view(hands: Hands) -> Turns:
         bpy.ops.screen.region_quadview()
     yield from at_frame(hands, 21)
     (again,) = yield from views(hands)
-    hands.check("one view again: the ghost is where the mesh is", *_ghost(again, ui_scenes.SKINNED))
+    hands.check("one view again: the ghost is where the mesh is", *ghost_at(again, ui_scenes.SKINNED))
     hands.check("the file holds what it held", *same(everything(), before, ("data",)))
+    _switch_preview(hands)
+
+
+def another_scene_beside_it(hands: Hands) -> Turns:
+    """A second window on a scene without the mesh, of other units: that is said there, and only there."""
+    yield from open_scene(hands, "tube")
+    yield from show_tube(hands)
+    bare_viewport(hands)
+    choices().show = "LBS"
+    _switch_preview(hands)
+    yield from at_frame(hands, ui_scenes.SKIN_WORST)
+    with bpy.context.temp_override(window=hands.window):
+        bpy.ops.wm.window_new_main()
+    yield from hands.turns(40)
+    scene, other = bpy.data.scenes.new("Another"), bpy.data.window_managers[0].windows[-1]
+    scene.unit_settings.scale_length = 0.01
+    other.scene = scene
+    yield from hands.turns(60)
+    held, there = preview(), _viewport(other)
+    seen = yield from views(hands)
+    hands.check("another scene in a second window: the first is as it was", *ghost_at(seen[0], ui_scenes.SKINNED))
+    said = [" ".join(map(str, held.remarks_in(area))) for area in (hands.area(), there)]
+    hands.check("what is not there is said in its own window", "view layer" in said[1] and not said[0], said)
+    hands.snap("hostile-another-scene")
+    again = yield from hands.until(lambda: preview() is not held, 1.5)
+    hands.check("nothing is read again and again", not again and not held.stale)
+    with bpy.context.temp_override(window=other):
+        bpy.ops.wm.window_close()
+    bpy.data.scenes.remove(scene)
+    yield from hands.settle()
     _switch_preview(hands)
 
 
@@ -236,7 +165,7 @@ def disabled_while_on(hands: Hands) -> Turns:
     timers = [bpy.app.timers.is_registered(timer) for timer in (held._tick, module("ui.following")._tick)]
     hands.check("disabled: no timer is left", not any(timers), timers)
     now = yield from _look(hands)
-    hands.check("disabled: nothing is drawn any more", max(_differ(now, bare)) < 60, _differ(now, bare))
+    hands.check("disabled: nothing is drawn any more", max(differ(now, bare)) < 60, differ(now, bare))
     hands.check("disabled: the file holds what it held", *same(everything(ui_scenes.BODY, _RIG), before, ("handlers",)))
     ours = [
         f"{name}: {handler.__module__}"
@@ -278,7 +207,7 @@ def files_while_on(hands: Hands) -> Turns:
             yield from _nothing_left(hands, name)
             hands.check(f"{name}: it holds what was saved", *same(everything(ui_scenes.BODY, _RIG), before))
             now = yield from _look(hands)
-            hands.check(f"{name}: nothing is drawn over it", max(_differ(now, bare)) < 60, _differ(now, bare))
+            hands.check(f"{name}: nothing is drawn over it", max(differ(now, bare)) < 60, differ(now, bare))
             yield from _both_on_again(hands, name)
     yield from open_scene(hands, "tube")
     yield from _nothing_left(hands, "another file opened")
@@ -300,7 +229,7 @@ def preview_played(hands: Hands) -> Turns:
     """Played by the space bar for some seconds: what is drawn is the pose of the frame that is drawn."""
     yield from open_scene(hands, "tube")
     yield from show_tube(hands)
-    _bare_viewport(hands)
+    bare_viewport(hands)
     choices().show = "GAP"
     _switch_preview(hands)
     yield from at_frame(hands, 1)
@@ -331,7 +260,7 @@ def preview_played(hands: Hands) -> Turns:
     hands.check("stopped: the frame stays where it stopped", bpy.context.scene.frame_current == frame)
     choices().show = "LBS"
     (view,) = yield from views(hands)
-    hands.check("stopped: the ghost is where the mesh is", *_ghost(view, ui_scenes.SKINNED))
+    hands.check("stopped: the ghost is where the mesh is", *ghost_at(view, ui_scenes.SKINNED))
     bpy.context.scene.frame_set(1)
     yield from hands.settle()
     hands.check("back on frame 1: the file holds what it held", *same(everything(), before))
@@ -342,7 +271,7 @@ def preview_rendered(hands: Hands) -> Turns:
     """Rendered while it is on, by the operator and by F12: the picture is that without it."""
     yield from open_scene(hands, "tube")
     yield from show_tube(hands)
-    _bare_viewport(hands)
+    bare_viewport(hands)
     scene = bpy.context.scene
     _camera(scene)
     choices().show = "LBS"
@@ -363,10 +292,10 @@ def preview_rendered(hands: Hands) -> Turns:
             off = float(np.abs(with_it - without).max())
             hands.check(f"{engine}: nothing of the ghost is in the render", off < 1 / 128, off)
             (view,) = yield from views(hands)
-            hands.check(f"{engine}: afterwards the ghost is where the mesh is", *_ghost(view, ui_scenes.SKINNED))
+            hands.check(f"{engine}: afterwards the ghost is where the mesh is", *ghost_at(view, ui_scenes.SKINNED))
             hands.check(f"{engine}: F12 renders while it is on", (yield from _more_renders(hands)))
             (view,) = yield from views(hands)
-            hands.check(f"{engine}: after F12 the ghost is where the mesh is", *_ghost(view, ui_scenes.SKINNED))
+            hands.check(f"{engine}: after F12 the ghost is where the mesh is", *ghost_at(view, ui_scenes.SKINNED))
             _switch_preview(hands)
             yield from hands.settle()
             hands.check(f"{engine}: off, the file holds what it held", *same(everything(), before))
@@ -417,6 +346,7 @@ def _more_renders(hands: Hands) -> Turns:
 
 STEPS: tuple[Callable[[Hands], Turns], ...] = (
     ghost_in_every_view,
+    another_scene_beside_it,
     disabled_while_on,
     files_while_on,
     preview_played,
