@@ -40,7 +40,8 @@ def _choose_bare(hands: Hands) -> Turns:
         before = active()
         hands.need(f"skin: a click on {code} chooses it", (yield from choose(hands, code, bone)))
         now = active()
-        hands.check(f"skin: another one was chosen before", before is not now, f"{before and before.code} {now.code}")
+        was = before.code if before is not None else ""
+        hands.check("skin: another one was chosen before", was != now.code, f"{was} {now.code}")
 
 
 def _bare() -> set[int]:
@@ -124,7 +125,7 @@ def _quad_view(hands: Hands) -> Turns:
     hands.check("quad view: another one was chosen before", before.code != active().code, before.code)
     no_number = {v.index for v in _body().data.vertices if any(g.weight != g.weight for g in v.groups)}
     hands.need("quad view: Select Vertices is there", (yield from hands.press("quat_audit.select_vertices")))
-    hands.check("quad view: exactly the offending vertices", no_number and _selected() == no_number, _selected())
+    hands.check("quad view: exactly the offending vertices", _selected() == no_number != set(), _selected())
     with hands.override("VIEW_3D", "WINDOW"):
         bpy.ops.object.mode_set(mode="OBJECT")
         bpy.ops.screen.region_quadview()
