@@ -32,7 +32,6 @@ from .rows import MESH, Place, Row, RowKey, fingerprint
 # A repair of more keys than this is not kept for a look back: two clips of 200 MB.
 MOST_KEYS = 2_000_000
 
-
 _AGAIN = Text("The keys changed since: press Before and After again")
 _CHANGED = Text("The keys changed since")
 
