@@ -66,10 +66,12 @@ def before_and_after(hands: Hands) -> Turns:
     fixed = _scene_digest()
     hands.check("the fix is done and the before and after stays", fixed != before and _state().shown is not None)
     yield from hands.picture("before-and-after-fixed")
+    hands.check("its own fix does not outdate it", _state().shown is not None and not _state().shown.outdated)
     yield from hands.over()
     yield from hands.key("Z", ctrl=True)
     hands.check("undo under it: the keys are as they were", ui_steps.keys() == broken)
-    hands.check("undo leaves it drawn", _state().shown is not None)
+    yield from hands.turns(60)  # what follows a change of the file has looked at it
+    hands.check("undo leaves it drawn, and true", _state().shown is not None and not _state().shown.outdated)
     undone = _scene_digest()  # undo brings the frame of its step back, too
     hands.need("the button that takes it off is there", (yield from hands.press("quat_audit.compare_off")))
     hands.check("it is off, and no draw handler is left", _state().shown is None and not _state().handles)
