@@ -13,6 +13,7 @@ import numpy as np
 import ui_steps
 from mathutils import Euler
 from ui_driver import Hands, Turns
+from ui_views import differ, views
 
 _FLIP = ("QA104", "Arm.R")
 
@@ -48,8 +49,7 @@ def before_and_after(hands: Hands) -> Turns:
     yield from hands.settle()
     broken, before = ui_steps.keys(), _scene_digest()
     yield from hands.over()
-    yield from hands.turns(10)
-    bare = yield from _pixels(hands)
+    bare = yield from views(hands)
 
     hands.need("the Before and After button is there", (yield from hands.press("quat_audit.compare")))
     yield from hands.until(lambda: _state().shown is not None, 10)
@@ -58,18 +58,20 @@ def before_and_after(hands: Hands) -> Turns:
     poses = _state().shown.poses
     hands.check("there are poses to show, at most 240", poses is not None and len(poses.frames) <= 240)
     yield from hands.picture("before-and-after")
-    drawn = yield from _pixels(hands)
-    hands.check("something is drawn into the viewport", int((drawn != bare).any(axis=-1).sum()) > 5000)
+    drawn = yield from views(hands)
+    hands.check("something is drawn into the viewport", min(differ(drawn, bare)) > 5000, differ(drawn, bare))
 
     hands.need("the Fix This button is there", (yield from hands.press("quat_audit.fix_active")))
     yield from hands.until(lambda: ui_steps.keys() != broken, 10)
     fixed = _scene_digest()
     hands.check("the fix is done and the before and after stays", fixed != before and _state().shown is not None)
     yield from hands.picture("before-and-after-fixed")
+    hands.check("its own fix does not outdate it", _state().shown is not None and not _state().shown.outdated)
     yield from hands.over()
     yield from hands.key("Z", ctrl=True)
     hands.check("undo under it: the keys are as they were", ui_steps.keys() == broken)
-    hands.check("undo leaves it drawn", _state().shown is not None)
+    yield from hands.turns(60)  # what follows a change of the file has looked at it
+    hands.check("undo leaves it drawn, and true", _state().shown is not None and not _state().shown.outdated)
     undone = _scene_digest()  # undo brings the frame of its step back, too
     hands.need("the button that takes it off is there", (yield from hands.press("quat_audit.compare_off")))
     hands.check("it is off, and no draw handler is left", _state().shown is None and not _state().handles)
@@ -91,6 +93,61 @@ def before_and_after(hands: Hands) -> Turns:
     hands.check("another file switches it off", _state().shown is None and not _state().handles)
 
 
+def keys_change_under_it(hands: Hands) -> Turns:
+    """The artist keys another pose while it is drawn: it says so, Ctrl-Z takes that back, the button draws anew."""
+    yield from ui_steps.open_scene(hands, "broken")
+    yield from ui_steps.show_rig(hands)
+    hands.need("the sidebar shows the tab", (yield from hands.open_sidebar()))
+    yield from ui_steps.audit(hands)
+    hands.need("a click on a finding chooses it", (yield from ui_steps.choose(hands, *_FLIP)))
+    hands.need("the Before and After button is there", (yield from hands.press("quat_audit.compare")))
+    yield from hands.until(lambda: _state().shown is not None, 10)
+    hands.need("before and after is on, and true", _state().shown is not None and not _state().shown.outdated)
+    first, broken = _state().shown, ui_steps.keys()
+
+    yield from _key_another_pose(hands)
+    hands.need("another pose is keyed", ui_steps.keys() != broken)
+    yield from hands.until(lambda: _state().shown.outdated, 5)
+    hands.check("a new key outdates what is drawn", _state().shown.outdated)
+    yield from ui_steps.show_rig(hands)
+    yield from hands.turns(40)
+    hands.snap("before-and-after-outdated")
+    yield from hands.over()
+    yield from hands.key("Z", ctrl=True)
+    hands.need("Ctrl-Z takes the key back", ui_steps.keys() == broken)
+    yield from hands.until(lambda: not _state().shown.outdated, 5)
+    hands.check("what is drawn is true again", _state().shown is not None and not _state().shown.outdated)
+
+    yield from _key_another_pose(hands)
+    yield from hands.until(lambda: _state().shown.outdated, 5)
+    hands.need("the button draws it anew", (yield from hands.press("quat_audit.compare")))
+    yield from hands.until(lambda: _state().shown is not None and not _state().shown.outdated, 10)
+    anew = _state().shown
+    hands.need("it is on, and true", anew is not None and not anew.outdated)
+    different = not np.array_equal(anew.angles.keys_before, first.angles.keys_before)
+    hands.check("it has the new key", different, f"{first.angles.keys_before} {anew.angles.keys_before}")
+    yield from ui_steps.show_rig(hands)
+    yield from hands.turns(40)
+    hands.snap("before-and-after-anew")
+    hands.need("the button that takes it off is there", (yield from hands.press("quat_audit.compare_off")))
+    hands.check("it is off, and no draw handler is left", _state().shown is None and not _state().handles)
+
+
+def _key_another_pose(hands: Hands) -> Turns:
+    """The bone turned by 20° on a frame near the fault, and keyed: a step of its own for undo."""
+    finding, rig = ui_steps.active(), bpy.data.objects["Rig"]
+    first, second = finding.occurrences.frames[finding.worst]
+    bpy.context.scene.frame_set(int(first + 1 if second > first + 1 else first))
+    yield from hands.settle()
+    bone = rig.pose.bones[finding.bone]
+    bone.rotation_quaternion = bone.rotation_quaternion @ Euler((math.radians(20), 0, 0)).to_quaternion()
+    with hands.override("VIEW_3D", "WINDOW"):
+        bpy.ops.ed.undo_push(message="posed")
+        bone.keyframe_insert("rotation_quaternion")
+        bpy.ops.ed.undo_push(message="keyed")
+    yield from hands.settle()
+
+
 def _close_up(hands: Hands) -> Turns:
     """The bone that is selected, from the front, with room around it and below it for the graph."""
     view = hands.area().spaces.active.region_3d
@@ -104,27 +161,5 @@ def _close_up(hands: Hands) -> Turns:
     yield from hands.settle()
 
 
-def _pixels(hands: Hands) -> Turns:
-    """(height, width, 3) of the viewport's drawing, left of what covers it."""
-    import gpu
-
-    found: list[Any] = []
-    region = hands.region(part="WINDOW")
-
-    def read() -> None:
-        if bpy.context.region == region and not found:
-            width, height = region.width // 2, region.height // 2
-            buffer = gpu.state.active_framebuffer_get().read_color(0, 0, width, height, 3, 0, "UBYTE")
-            buffer.dimensions = width * height * 3
-            found.append(np.array(buffer, dtype=np.uint8).reshape(height, width, 3))
-
-    # Handlers are called in the order in which they came: this one sees what the others drew.
-    handle = bpy.types.SpaceView3D.draw_handler_add(read, (), "WINDOW", "POST_PIXEL")
-    region.tag_redraw()
-    yield from hands.until(lambda: bool(found), 10)
-    bpy.types.SpaceView3D.draw_handler_remove(handle, "WINDOW")
-    return found[0]
-
-
-STEPS: tuple[Callable[[Hands], Turns], ...] = (before_and_after,)
+STEPS: tuple[Callable[[Hands], Turns], ...] = (before_and_after, keys_change_under_it)
 PICTURES = (before_and_after,)

@@ -31,9 +31,9 @@ def preview() -> Any:
     return module("ui.preview").current()
 
 
-def everything() -> dict[str, Any]:
-    """What the file and the session hold: every data-block, every stored number of the mesh, every handler."""
-    obj, rig = bpy.data.objects[ui_scenes.SKINNED], bpy.data.objects[ui_scenes.SKIN_RIG]
+def everything(mesh_object: str = ui_scenes.SKINNED, armature: str = ui_scenes.SKIN_RIG) -> dict[str, Any]:
+    """What the file and the session hold: every data-block, every stored number of a mesh, every handler."""
+    obj, rig = bpy.data.objects[mesh_object], bpy.data.objects[armature]
     mesh = obj.data
     co = np.empty(3 * len(mesh.vertices), np.float32)
     mesh.vertices.foreach_get("co", co)
@@ -46,17 +46,21 @@ def everything() -> dict[str, Any]:
         "attributes": [(a.name, a.domain, a.data_type) for a in mesh.attributes],
         "properties": [sorted(block.keys()) for block in (obj, mesh, rig, rig.data, bpy.context.scene)],
         "modifiers": [[(m.name, m.show_viewport, m.show_render) for m in o.modifiers] for o in bpy.data.objects],
-        "keys": hashlib.sha256(repr(sorted(ui_scenes.keys(bpy.data.actions[0]).items())).encode()).hexdigest(),
+        "keys": hashlib.sha256(
+            repr([sorted(ui_scenes.keys(a).items()) for a in bpy.data.actions]).encode()
+        ).hexdigest(),
         "pose": pose,
         "matrices": [[tuple(row) for row in o.matrix_world] for o in bpy.data.objects],
         "hidden": [(o.hide_get(), o.hide_viewport, o.select_get()) for o in bpy.data.objects],
+        "frame": (bpy.context.scene.frame_current_final, bpy.context.scene.frame_start, bpy.context.scene.frame_end),
         "handlers": {n: len(h) for n in dir(bpy.app.handlers) if isinstance(h := getattr(bpy.app.handlers, n), list)},
     }
 
 
-def _same(now: dict[str, Any], before: dict[str, Any], but: tuple[str, ...] = ()) -> tuple[bool, list[str]]:
+def same(now: dict[str, Any], before: dict[str, Any], but: tuple[str, ...] = ()) -> tuple[bool, list[str]]:
+    """Whether nothing differs but what may, and what does."""
     different = [name for name in before if name not in but and now[name] != before[name]]
-    return not different, different
+    return not different, [f"{name}: {before[name]} → {now[name]}"[:400] for name in different]
 
 
 def show_tube(hands: Hands) -> Turns:
@@ -95,7 +99,7 @@ def _picture(hands: Hands, name: str) -> Turns:
     hands.snap(name)
 
 
-def _at_frame(hands: Hands, frame: int) -> Turns:
+def at_frame(hands: Hands, frame: int) -> Turns:
     bpy.context.scene.frame_set(frame)
     yield from hands.until(lambda: False, 0.8)  # the scale follows a moment later
     yield from hands.settle()
@@ -110,7 +114,7 @@ def skinning_preview(hands: Hands) -> Turns:
     before = everything()
     hands.need("the Preview button is there", (yield from hands.press("quat_audit.preview")))
     hands.need("the preview is on", preview() is not None)
-    yield from _at_frame(hands, ui_scenes.SKIN_WORST)
+    yield from at_frame(hands, ui_scenes.SKIN_WORST)
     held = preview()
     hands.need("it draws", held.made is not None, held.remarks)
     hands.check("the graphics card skins it", not held.made.why_slow, held.made.why_slow)
@@ -119,7 +123,7 @@ def skinning_preview(hands: Hands) -> Turns:
     for show in ("LBS", "DQS", "GAP", "LOSS", "CUT"):
         choices().show = show
         choices().most = 1  # the tube's vertices have two influences at most
-        yield from _at_frame(hands, ui_scenes.SKIN_WORST)
+        yield from at_frame(hands, ui_scenes.SKIN_WORST)
         yield from _picture(hands, f"preview-{show.lower()}")
     choices().show = "LBS"
     choices().in_front, choices().opacity = True, 0.5
@@ -130,7 +134,8 @@ def skinning_preview(hands: Hands) -> Turns:
     yield from _scrub(hands)
     now = everything()
     hands.check(
-        "with the preview on, the file holds what it held", *_same(now, before, ("pose", "handlers", "matrices"))
+        "with the preview on, the file holds what it held",
+        *same(now, before, ("pose", "handlers", "matrices", "frame")),
     )
     yield from _save(hands)
     bpy.context.scene.frame_set(1)
@@ -144,7 +149,7 @@ def skinning_preview(hands: Hands) -> Turns:
     hands.check("the preview is off", preview() is None)
     bpy.context.scene.frame_set(1)
     yield from hands.settle()
-    hands.check("off: file, pose and handlers are as they were", *_same(everything(), before))
+    hands.check("off: file, pose and handlers are as they were", *same(everything(), before))
     yield from _picture(hands, "preview-off")
 
 
@@ -192,7 +197,7 @@ def preview_hostile(hands: Hands) -> Turns:
     with hands.override("VIEW_3D", "WINDOW"):
         bpy.ops.quat_audit.preview()
     choices().show = "GAP"
-    yield from _at_frame(hands, ui_scenes.SKIN_WORST)
+    yield from at_frame(hands, ui_scenes.SKIN_WORST)
     was = preview()
     obj.vertex_groups["Bone1"].add(list(range(400, 800)), 0.1, "REPLACE")
     yield from hands.until(lambda: preview() is not was, 5)
@@ -204,12 +209,12 @@ def preview_hostile(hands: Hands) -> Turns:
     bpy.context.view_layer.objects.active = rig
     with hands.override("VIEW_3D", "WINDOW"):
         bpy.ops.object.mode_set(mode="EDIT")
-    yield from _at_frame(hands, ui_scenes.SKIN_WORST)
+    yield from at_frame(hands, ui_scenes.SKIN_WORST)
     hands.check("armature in edit mode: it says so", "edit mode" in " ".join(preview().remarks), preview().remarks)
     hands.snap("preview-edit-mode")
     with hands.override("VIEW_3D", "WINDOW"):
         bpy.ops.object.mode_set(mode="OBJECT")
-    yield from _at_frame(hands, 11)
+    yield from at_frame(hands, 11)
     hands.check("out of edit mode: it draws again", preview().made is not None and not preview().why_nothing)
 
     with bpy.context.temp_override(window=hands.window):

@@ -32,6 +32,18 @@ def _audit(hands: Hands) -> Turns:
     yield from hands.settle()
 
 
+def _choose_bare(hands: Hands) -> Turns:
+    """Choose another finding than the one that is chosen, then QA601: each click must change something."""
+    at_first = active()
+    other = next(f for f in findings() if f.code not in ("QA601", at_first.code if at_first else ""))
+    for code, bone in ((other.code, other.bone), ("QA601", "")):
+        before = active()
+        hands.need(f"skin: a click on {code} chooses it", (yield from choose(hands, code, bone)))
+        now = active()
+        was = before.code if before is not None else ""
+        hands.check("skin: another one was chosen before", was != now.code, f"{was} {now.code}")
+
+
 def _bare() -> set[int]:
     """Vertices without any weight, told without the extension."""
     return {v.index for v in _body().data.vertices if not sum(g.weight for g in v.groups)}
@@ -58,7 +70,7 @@ def skin(hands: Hands) -> Turns:
     yield from show_rig(hands)
     yield from hands.picture("skin-findings")
 
-    hands.need("skin: a click on a finding chooses it", (yield from choose(hands, "QA601", "")))
+    yield from _choose_bare(hands)
     yield from show_rig(hands)
     yield from hands.picture("skin-detail")
     bare = _bare()
@@ -75,7 +87,7 @@ def skin(hands: Hands) -> Turns:
     if bpy.context.mode != "OBJECT":
         yield from hands.key("TAB")
     yield from _fix_undo_redo(hands, faulty)
-    yield from _quad_view(hands, bare)
+    yield from _quad_view(hands)
 
 
 def _fix_undo_redo(hands: Hands, faulty: list[Any]) -> Turns:
@@ -102,14 +114,18 @@ def _fix_undo_redo(hands: Hands, faulty: list[Any]) -> Turns:
     yield from hands.key("Z", ctrl=True)
 
 
-def _quad_view(hands: Hands, bare: set[int]) -> Turns:
+def _quad_view(hands: Hands) -> Turns:
     """Four regions in one editor: the operator asks for none of them."""
     with hands.override("VIEW_3D", "WINDOW"):
         bpy.ops.screen.region_quadview()
     yield from hands.settle()
-    hands.need("quad view: a click on a finding chooses it", (yield from choose(hands, "QA601", "")))
+    before = active()
+    # The first of the list: at the edge between two regions, where the second may be, Blender takes the mouse itself.
+    hands.need("quad view: a click on a finding chooses it", (yield from choose(hands, "QA608", "")))
+    hands.check("quad view: another one was chosen before", before.code != active().code, before.code)
+    no_number = {v.index for v in _body().data.vertices if any(g.weight != g.weight for g in v.groups)}
     hands.need("quad view: Select Vertices is there", (yield from hands.press("quat_audit.select_vertices")))
-    hands.check("quad view: exactly the offending vertices", _selected() == bare, active() and active().code)
+    hands.check("quad view: exactly the offending vertices", _selected() == no_number != set(), _selected())
     with hands.override("VIEW_3D", "WINDOW"):
         bpy.ops.object.mode_set(mode="OBJECT")
         bpy.ops.screen.region_quadview()

@@ -9,14 +9,17 @@ One NaN makes Blender leave the vertex behind; an engine draws it nowhere, or no
 throws the vertex to the other side of its bone, and the others of the vertex then exceed the whole.
 
 ## Grading
-error.
+error, with how far the fix moves the vertex, in millimetres: the largest over the clip, by linear blending or by dual
+quaternions, whichever is more. That is how far it is from its place.
 
 ## Fix
 Safe: the entry is removed and the rest of the vertex renormalised. Not in a locked group, nor where it is all that the
 vertex has: those are for a person.
 
 ## Known limits
-Blender's own tools keep weights between 0 and 1: such weights come from scripts and importers.
+Blender's own tools keep weights between 0 and 1: such weights come from scripts and importers. There are no millimetres
+where there is no fix, where something else deforms the mesh too, nor for an infinite weight, which puts the vertex
+nowhere.
 """
 
 from __future__ import annotations
@@ -25,8 +28,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..clip import Bools
+from ..clip import Bools, Floats, Ints
 from ..finding import ERROR, NONE, SAFE, Finding, Occurrences, Text
+from ..skinning.displacement import displacement
 from ..skinning.skin import Motion, Skin, influences
 from ..skinning.weights import bad_entries, normalise, without
 from .rule import STAGE_VALUES, Limits, Rule, nothing
@@ -46,13 +50,21 @@ def find(skin: Skin, motion: Motion, limits: Limits) -> list[Finding]:
     rows, first = np.unique(vertex, return_index=True)
     names = [skin.groups.names[skin.group[entry]] for entry in entries[first]]
     value = skin.weight[entries[first]].astype(np.float64)
+    mended = left[rows] & ~locked[rows]
+    moves = _moves_mm(skin, motion, rows, mended)
 
     def message(occurrences: Occurrences, worst: int) -> Text:
-        return Text("weight {weight:g} in group {group}", {"weight": float(value[worst]), "group": names[worst]})
+        values = {"weight": float(value[worst]), "group": names[worst]}
+        if np.isfinite(moves[worst]):
+            values["moves_mm"] = float(moves[worst])
+            return Text("weight {weight:g} in group {group}; {moves_mm:.1f} mm from its place", values)
+        return Text("weight {weight:g} in group {group}", values)
 
     def headline(occurrences: Occurrences, worst: int) -> str:
         which = how_many(len(rows), "vertex has a weight that is", "vertices have weights that are")
-        return f"{which} no share of a whole: {message(occurrences, worst)} on vertex {int(rows[worst])}"
+        most = f"; up to {np.nanmax(moves):.1f} mm from their place" if np.isfinite(moves).any() else ""
+        at = f"{value[worst]:g} in group {names[worst]} on vertex {int(rows[worst])}"
+        return f"{which} no share of a whole, one of {at}{most}"
 
     return skin_finding(
         skin,
@@ -62,11 +74,32 @@ def find(skin: Skin, motion: Motion, limits: Limits) -> list[Finding]:
         message,
         rows=rows,
         severity=ERROR,
-        fix=np.where(left[rows] & ~locked[rows], SAFE, NONE),
+        fix=np.where(mended, SAFE, NONE),
         kind=np.where(np.isfinite(value), np.where(value < 0, "negative", "too large"), "not finite"),
-        measured={"weight": value},
+        measured={"moves_mm": moves, "weight": value},
         headline=headline,
     )
+
+
+def _moves_mm(skin: Skin, motion: Motion, rows: Ints, mended: Bools) -> Floats:
+    """(N,) how far the fix moves each of some vertices, mm; NaN where it has none, or nothing to move it from."""
+    if skin.blocking:  # what poses the mesh is not all computed: a distance would be wrong
+        return np.full(len(rows), np.nan)
+    chosen = np.zeros(len(skin), dtype=bool)
+    chosen[rows[mended]] = True
+    after = _mended(skin, chosen)
+    far = np.zeros(len(skin))
+    for preserve in (False, True):
+        found = displacement(skin, after, motion, preserve_volume=preserve)
+        far[found.vertices] = np.maximum(far[found.vertices], found.of_vertex)
+    infinite = np.isinf(influences(skin).total)
+    return np.where(mended & ~infinite[rows], far[rows], np.nan)
+
+
+def _mended(skin: Skin, chosen: Bools) -> Skin:
+    """The skin without the faults of some vertices (V,); itself where there is none."""
+    drop = _to_remove(skin) & chosen[skin.vertex_of_entry()]
+    return normalise(without(skin, drop), chosen) if drop.any() else skin
 
 
 def _to_remove(skin: Skin) -> Bools:
@@ -79,9 +112,7 @@ def _to_remove(skin: Skin) -> Bools:
 
 
 def fix(skin: Skin, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Skin:
-    chosen = vertices_of(findings, unsafe, len(skin))
-    drop = _to_remove(skin) & chosen[skin.vertex_of_entry()]
-    return normalise(without(skin, drop), chosen) if drop.any() else skin
+    return _mended(skin, vertices_of(findings, unsafe, len(skin)))
 
 
 RULE = Rule(

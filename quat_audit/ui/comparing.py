@@ -8,7 +8,7 @@ an undo, a rename or a removed object cannot hurt it. Nothing of it belongs to t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import bpy
@@ -27,11 +27,14 @@ from ..proof import compare
 from ..repair import repair_clip
 from ..rotation.quaternion import to_matrix
 from . import comparison_graph, comparison_view, handlers, repairing
-from .rows import MESH, Place, Row, RowKey
+from .rows import MESH, Place, Row, RowKey, fingerprint
 from .windows import redraw_viewports
 
 # A repair of more keys than this is not kept for a look back: two clips of 200 MB.
 MOST_KEYS = 2_000_000
+
+_AGAIN = Text("The keys changed since: press Before and After again")
+_CHANGED = Text("The keys changed since")
 
 
 class CannotCompare(Exception):
@@ -40,13 +43,17 @@ class CannotCompare(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Edit:
-    """One clip before and after, without the curves that no repair touched; `finding` is what is looked at first."""
+    """One clip before and after, without the curves that no repair touched; `finding` is what is looked at first.
+
+    `states` are the fingerprints of the whole clip that it is true of: before the repair, and after it once it is done.
+    """
 
     place: Place
     before: Clip
     after: Clip
     finding: Finding
     users: tuple[str, ...]
+    states: frozenset[str]
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +66,8 @@ class Shown:
         poses: None where there are none; `remark` says why, or what is only nearly right about them.
         bones: numbers of the bones that leave a trail; ghosts: of those that are drawn as ghosts.
         scene_uid, object_uid: whose they are; 0: nobody's.
+        place, states: the clip, and the fingerprints of it that this is true of.
+        outdated: the clip has none of them now.
     """
 
     key: RowKey | None
@@ -71,6 +80,17 @@ class Shown:
     ghosts: tuple[int, ...] = ()
     scene_uid: int = 0
     object_uid: int = 0
+    place: Place | None = None
+    states: frozenset[str] = frozenset()
+    outdated: bool = False
+
+    @property
+    def remarks(self) -> list[str]:
+        """What a person should know about what is drawn, the last change first."""
+        changed: list[str] = []
+        if self.outdated:
+            changed = [_AGAIN if self.key is not None else _CHANGED]
+        return [*changed, *filter(None, [self.remark])]
 
 
 @dataclass
@@ -115,10 +135,10 @@ def edit_of(row: Row, settings: Settings) -> Edit:
     if repair.clip is before:
         why = repair.refused[0].why if repair.refused else Text("Nothing had to be changed")
         raise CannotCompare(Text("Its fix changes nothing: {why}", {"why": why}))
-    return make_edit(row.key.place, before, repair.clip, row)
+    return make_edit(row.key.place, before, repair.clip, row, frozenset({fingerprint(before)}))
 
 
-def make_edit(place: Place, before: Clip, after: Clip, row: Row) -> Edit:
+def make_edit(place: Place, before: Clip, after: Clip, row: Row, states: frozenset[str]) -> Edit:
     """Keep of two clips what belongs to owners that differ."""
     changes = compare(before, after)
     paths = {before.tracks.data_path[t] for t in np.flatnonzero(changes.changed)}
@@ -126,7 +146,7 @@ def make_edit(place: Place, before: Clip, after: Clip, row: Row) -> Edit:
     owners = {row.finding.bone}
     for clip in (before, after):
         owners |= {b for p, b in zip(clip.tracks.data_path, clip.tracks.bone, strict=True) if p in paths}
-    return Edit(place, _only(before, owners), _only(after, owners), row.finding, row.users)
+    return Edit(place, _only(before, owners), _only(after, owners), row.finding, row.users, states)
 
 
 def _only(clip: Clip, owners: set[str]) -> Clip:
@@ -153,6 +173,7 @@ def show(context: Any, edit: Edit, key: RowKey | None, number: int) -> Shown:
     angles = compare_channel(edit.before, edit.after, channel, (first, second))
     label = finding.bone or finding.owner or finding.data_path
     shown = _with_poses(context, edit, Shown(key, number, label, angles), channel)
+    shown = replace(shown, place=edit.place, states=edit.states)
     _switch_on(shown)
     return shown
 
@@ -238,17 +259,45 @@ def follow(context: Any, row: Row, number: int, settings: Settings) -> None:
         switch_off()
 
 
+def place_shown() -> Place | None:
+    """The clip that is compared."""
+    return STATE.shown.place if STATE.shown is not None else None
+
+
+def saw(place: Place, now: str) -> None:
+    """How a clip is now, by its fingerprint; "" when it is gone."""
+    shown = STATE.shown
+    if shown is None or shown.place != place or shown.outdated == (now not in shown.states):
+        return
+    STATE.shown = replace(shown, outdated=not shown.outdated)
+    redraw_viewports()
+
+
+def _saw_repair(changed: dict[Place, tuple[Clip, Clip]], rows: Sequence[Row]) -> None:
+    """The repair that is shown was done, and no other on its clip: what is shown is true of what came of it."""
+    shown = STATE.shown
+    if shown is None or shown.place not in changed:
+        return
+    before, after = (fingerprint(clip) for clip in changed[shown.place])
+    repaired = {row.key for row in rows if row.key.place == shown.place}
+    if repaired == {shown.key} and before in shown.states:
+        STATE.shown = replace(shown, states=shown.states | {after})
+    saw(shown.place, after)
+
+
 def keep_last(edits: Sequence[tuple[Place, Clip, Clip]], rows: Sequence[Row], message: str) -> None:
     """Remember a repair for a look back: of what was repaired, the finding with the largest figure."""
     STATE.last = None
     changed = {place: (before, after) for place, before, after in edits}
+    _saw_repair(changed, rows)
     rows = [row for row in rows if row.key.place in changed and why_not(row) is None]
     if not rows:
         return
     row = max(rows, key=lambda r: r.figure.value if r.figure is not None else -1.0)
     before, after = changed[row.key.place]
     if len(before.curves.co) + len(after.curves.co) <= MOST_KEYS:
-        STATE.last, STATE.last_message = make_edit(row.key.place, before, after, row), message
+        states = frozenset({fingerprint(before), fingerprint(after)})
+        STATE.last, STATE.last_message = make_edit(row.key.place, before, after, row, states), message
 
 
 def offered(message: str) -> Edit | None:

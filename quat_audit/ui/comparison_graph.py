@@ -78,7 +78,8 @@ def _words(box: Box, shown: Any, points: float, unit: float) -> Box:
         canvas.text(said[0], x + 32 * unit, y, points, (*colour, 1.0))
         y -= line
     bottom = box.y + 2.2 * points
-    for part in reversed(_wrapped(say(shown.remark), width, points)) if shown.remark else ():
+    remarks = [part for remark in shown.remarks for part in _wrapped(say(remark), width, points)]
+    for part in reversed(remarks):
         canvas.text(part, x, bottom - 1.5 * points, points, (1.0, 0.85, 0.4, 1.0))
         bottom += line
     left = x + canvas.text_width("180°", points) + 4 * unit

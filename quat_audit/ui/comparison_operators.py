@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 
 from ..finding import Text
-from . import auditing, comparing, properties
+from . import auditing, comparing, following, properties
 from .results import RESULTS
 from .windows import waiting
 from .wording import enabled, say_report
@@ -37,7 +37,7 @@ def compare(operator: Any, context: Any, make: Any, key: Any, number: int) -> se
 
 
 class QUATAUDIT_OT_compare(bpy.types.Operator):
-    """Draw the motion before and after this fix into the viewport; nothing is changed. Again: off"""
+    """Draw the motion before and after this fix into the viewport; nothing is changed. Again: off, or anew"""
 
     bl_idname = "quat_audit.compare"
     bl_label = "Before and After"
@@ -56,7 +56,7 @@ class QUATAUDIT_OT_compare(bpy.types.Operator):
             return {"CANCELLED"}
         number = properties.occurrence(choices, row)
         shown = comparing.STATE.shown
-        if shown is not None and shown.key == row.key:
+        if shown is not None and shown.key == row.key and not shown.outdated:
             comparing.switch_off()
             return {"FINISHED"}
         settings = auditing.settings_of_results(context, row.key.place.kind)
@@ -81,7 +81,9 @@ class QUATAUDIT_OT_compare_last(bpy.types.Operator):
         edit = comparing.offered(RESULTS.message)
         if edit is None:
             return {"CANCELLED"}
-        return compare(self, context, lambda: edit, None, max(edit.finding.worst, 0))
+        done = compare(self, context, lambda: edit, None, max(edit.finding.worst, 0))
+        following.look_again([edit.place.uid], 0.0)  # the keys may have been edited since
+        return done
 
 
 class QUATAUDIT_OT_compare_off(bpy.types.Operator):

@@ -16,7 +16,7 @@ from bpy.app.handlers import persistent
 
 from ..blender import read
 from ..finding import Text
-from . import auditing, handlers, properties, scope, skin_auditing
+from . import auditing, comparing, handlers, properties, scope, skin_auditing
 from .results import RESULTS
 from .rows import ACTION, MESH, Place, fingerprint
 
@@ -58,7 +58,7 @@ def notice_removed() -> None:
     for kind, count in ((ACTION, len(bpy.data.actions)), (MESH, len(bpy.data.objects))):
         if _WATCH.counts.get(kind) != count:
             _WATCH.counts[kind] = count
-            look_again(place.uid for place, _ in RESULTS.places() if place.kind == kind)
+            look_again(place.uid for place in _followed() if place.kind == kind)
 
 
 def refresh_now() -> None:
@@ -98,17 +98,25 @@ def _tick() -> float | None:
 
 def _refresh_one() -> bool:
     """Look at one action or mesh that may have changed. False when there is no more."""
-    mine = {place.uid for place, _ in RESULTS.places()}
+    followed = _followed()
+    mine = {place.uid for place in followed}
     changed = mine if _WATCH.uids is None else _WATCH.uids & mine
     _WATCH.uids = changed
     if not changed:
         return False
     uid = min(changed)
     changed.discard(uid)
-    places = {place for place, _ in RESULTS.places() if place.uid == uid}
+    places = {place for place in followed if place.uid == uid}
     for place in places - _saw(scope.find_holder(next(iter(places))), places):
         RESULTS.lost(place)
+        comparing.saw(place, "")
     return bool(changed)
+
+
+def _followed() -> set[Place]:
+    """What has findings, and what is compared: another audit may have taken the findings of that away."""
+    compared = comparing.place_shown()
+    return {place for place, _ in RESULTS.places()} | ({compared} if compared is not None else set())
 
 
 def _saw(holder: Any, places: set[Place]) -> set[Place]:
@@ -121,7 +129,9 @@ def _saw(holder: Any, places: set[Place]) -> set[Place]:
         return places
     now = {auditing.place_of(record): record.clip for record in read.read_action(holder)}
     for place, clip in now.items():
-        RESULTS.saw(place, fingerprint(clip), clip.curves.data_path)
+        name = fingerprint(clip)
+        RESULTS.saw(place, name, clip.curves.data_path)
+        comparing.saw(place, name)
     return set(now)
 
 

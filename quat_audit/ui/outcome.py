@@ -29,7 +29,7 @@ DONE_TO_WEIGHTS = {
     "QA603": "{vertices} vertices cut to fewer influences on {meshes} meshes",
     "QA608": "{vertices} vertices without bad weights on {meshes} meshes",
 }
-DONE_TO_WEIGHTS_MIXED = "weights of {vertices} vertices repaired on {meshes} meshes"
+DONE_TO_WEIGHTS_MIXED = "{vertices} vertices with repaired weights on {meshes} meshes"
 
 
 @dataclass

@@ -81,7 +81,7 @@ class _Main:
 def _draw_summary(layout: Any, context: Any) -> None:
     if RESULTS.message:
         paragraph(layout, context, say(RESULTS.message), icon="INFO")
-    _draw_comparison(layout)
+    _draw_comparison(layout, context)
     if not RESULTS.audited:
         return
     summary = RESULTS.summary()
@@ -130,12 +130,14 @@ def _clean(summary: Summary) -> list[Text]:
     return found
 
 
-def _draw_comparison(layout: Any) -> None:
+def _draw_comparison(layout: Any, context: Any) -> None:
     """The switch of the before and after that is drawn, or the offer of that of the last fix."""
     shown = comparing.STATE.shown
     if shown is not None:
         words = say(Text("Before and after: {bone}", {"bone": shown.label}))
         layout.operator("quat_audit.compare_off", text=words, icon="PANEL_CLOSE", depress=True, translate=False)
+        if shown.outdated:
+            paragraph(layout, context, say(shown.remarks[0]), icon="ERROR")
     elif comparing.offered(RESULTS.message) is not None:
         layout.operator("quat_audit.compare_last", icon="ONIONSKIN_ON")
 

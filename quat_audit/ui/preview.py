@@ -43,7 +43,8 @@ class Preview:
         print_: `fingerprint` of what was read.
         made: what draws it; made by the first redraw, as only there the graphics card is sure to be ours.
         unreadable: why the mesh cannot be shown since it was changed, "" when it can.
-        why_nothing: the same for the last redraw.
+        why_nothing: the same for the last redraw; nothing_in: of each editor (by address), for its own panel: another
+            window may show another scene.
         stale: it is to be read again.
         motion: the pose that was drawn last.
         measured: heat map → the pose whose worst figure is in `seen`.
@@ -56,6 +57,7 @@ class Preview:
     made: gpu_skin.GpuSkin | gpu_skin.NumpySkin | None = None
     unreadable: str = ""
     why_nothing: str = ""
+    nothing_in: dict[int, str] = field(default_factory=dict)
     stale: bool = False
     motion: Motion | None = None
     measured: dict[str, Motion] = field(default_factory=dict)
@@ -71,15 +73,26 @@ class Preview:
 
     @property
     def remarks(self) -> list[str]:
-        """What a person should know about what is seen."""
-        if self.unreadable or self.why_nothing:
-            return [self.unreadable or self.why_nothing]
+        """What a person should know about what was drawn last."""
+        return self._remarks(self.why_nothing)
+
+    def remarks_in(self, area: Any) -> list[str]:
+        """What a person should know about what is seen in an editor."""
+        return self._remarks(self.nothing_in.get(_address(area), ""))
+
+    def _remarks(self, why_nothing: str) -> list[str]:
+        if self.unreadable or why_nothing:
+            return [self.unreadable or why_nothing]
         slow = (
             [Text("This graphics driver cannot skin: NumPy does it, slower")]
             if self.made and self.made.why_slow
             else []
         )
         return [*slow, *self.source.notes]
+
+
+def _address(area: Any) -> int:
+    return int(area.as_pointer()) if area is not None else 0
 
 
 # The preview that is on; never more than one.
@@ -163,20 +176,29 @@ def posed(context: Any) -> tuple[Preview, Any] | None:
     held = current()
     if held is None:
         return None
-    held.why_nothing = ""
+    try:
+        found = _posed(held, context)
+        held.why_nothing = ""
+    except SkinError as error:
+        found, held.why_nothing = None, error.why
+    here = _address(context.area)
+    if held.nothing_in.get(here, "") != held.why_nothing:
+        held.nothing_in[here] = held.why_nothing
+        _schedule(0.0)  # the panel beside it is already drawn
+    return found
+
+
+def _posed(held: Preview, context: Any) -> tuple[Preview, Any] | None:
+    """Raises SkinError where nothing can be drawn now; None where the mesh cannot be read."""
     found = preview_source.find(held.source)
     if found is None:
-        held.why_nothing = gone(held)
-        return None
+        raise SkinError(gone(held))
+    _check_scene(found[0], context)  # what another scene has, its units among them, is no change of the mesh
     if not held.stale and _has_changed(held, found, context):
         read_again()
     if held.unreadable:
         return None
-    try:
-        held.motion = _pose(held, found, context)
-    except SkinError as error:
-        held.why_nothing = error.why
-        return None
+    held.motion = _pose(held, found, context)
     if held.made is None:
         held.made = gpu_skin.make(held.source.record.skin, held.most)
         _schedule(0.0)  # the panel says what came of it
@@ -190,17 +212,20 @@ def _has_changed(held: Preview, found: tuple[Any, Any], context: Any) -> bool:
     return held.most != preview_properties.choices(context).most or held.print_ != fingerprint(*found, context.scene)
 
 
-def _pose(held: Preview, found: tuple[Any, Any], context: Any) -> Motion:
-    """Raises SkinError where Blender poses nothing now."""
-    obj, rig = found
-    depsgraph = context.view_layer.depsgraph
-    if depsgraph is None or context.view_layer.objects.get(obj.name) != obj:
+def _check_scene(obj: Any, context: Any) -> None:
+    """Raises SkinError where the scene that is seen does not have the mesh."""
+    if context.view_layer.depsgraph is None or context.view_layer.objects.get(obj.name) != obj:
         raise SkinError(
             Text(
                 "{object} is not in the view layer, so Blender does not pose it: include its collection",
                 {"object": obj.name},
             )
         )
+
+
+def _pose(held: Preview, found: tuple[Any, Any], context: Any) -> Motion:
+    """Raises SkinError where Blender poses nothing now."""
+    obj, rig = found
     if not obj.visible_get():
         raise SkinError(Text("{object} is not seen here: show it, or leave the local view", {"object": obj.name}))
     if rig.data.is_editmode:
@@ -209,7 +234,7 @@ def _pose(held: Preview, found: tuple[Any, Any], context: Any) -> Motion:
         )
     if len(rig.pose.bones) != len(held.source.record.skin.bones):
         raise SkinError(Text("{armature} has changed and is read again", {"armature": rig.name}))
-    return pose.pose_as_evaluated(obj, rig, depsgraph)
+    return pose.pose_as_evaluated(obj, rig, context.view_layer.depsgraph)
 
 
 # --- the scale

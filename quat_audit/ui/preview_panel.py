@@ -53,7 +53,7 @@ class QUATAUDIT_PT_preview_view3d(bpy.types.Panel):
         if held is None:
             return
         panel.paragraph(layout, context, held.source.record.skin.mesh, icon="OUTLINER_OB_MESH")
-        for remark in held.remarks:
+        for remark in held.remarks_in(context.area):
             panel.paragraph(layout, context, say(remark), icon="INFO")
 
 

@@ -31,6 +31,7 @@ FIGURES = {
     "cut_mm": "mm",
     "lost_percent": "%",
     "gap_mm": "mm",
+    "moves_mm": "mm",
 }
 # Figures of different units are not compared: a list sorted by figure has them in this order.
 UNITS = tuple(dict.fromkeys(FIGURES.values()))

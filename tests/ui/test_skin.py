@@ -44,7 +44,7 @@ def test_it_finds_what_the_command_line_finds_and_changes_nothing(faulty, said) 
     assert line.startswith("Info: Errors: 2, warnings: ") and "mm" in line and "%" in line and "°" not in line
     figures = {row.key.code: row.figure for row in RESULTS.rows}
     assert figures["QA602"].unit == figures["QA603"].unit == "mm" and figures["QA605"].unit == "%"
-    assert figures["QA601"] is figures["QA608"] is None
+    assert figures["QA601"] is None and figures["QA608"].unit == "mm"
     panel = draw_all()
     assert "up to" in panel.text and "°" not in panel.text and "Body" in panel.texts
 
@@ -85,7 +85,7 @@ def test_each_audit_replaces_the_findings_of_its_own_kind(faulty) -> None:
     assert [row.key for row in RESULTS.rows if row.key.place.kind == MESH] == mesh_rows and "action" in kinds
     assert "340" not in str(RESULTS.summary((MESH,)).worst)
     worst = RESULTS.summary().worst["error"]
-    assert set(worst) == {"°"} and worst["°"] > 180
+    assert set(worst) == {"°", "mm"} and worst["°"] > 180
     count = len(RESULTS.rows)
     skins.choose(body)
     audit()

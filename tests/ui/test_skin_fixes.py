@@ -36,7 +36,7 @@ def test_fix_all_safe_repairs_in_place_and_says_the_proof(faulty, said) -> None:
     assert ops.fix_safe("EXEC_DEFAULT") == {"FINISHED"}
     count = len(wrong["QA602"] | wrong["QA608"])
     (line,) = said()
-    assert f"Info: weights of {count} vertices repaired on 1 mesh" in line
+    assert f"Info: {count} vertices with repaired weights on 1 mesh" in line
     assert "vertices that were in order moved by 0.00" in line and " mm at most" in line
     assert codes() == ["QA601", "QA603", "QA604", "QA605"]
     after = skins.weights(body)
