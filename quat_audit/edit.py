@@ -16,7 +16,8 @@ import numpy.typing as npt
 
 from .clip import BEZIER, CONSTANT, LINEAR, Bools, Clip, Curves, Floats, Ints, with_curves
 from .keys import SAME_TIME_FRAMES
-from .rotation.curve import evaluate, split_bezier
+from .rotation.bezier import split_bezier
+from .rotation.curve import evaluate
 from .rotation.easing import DEFAULT_PARAMETERS
 
 

@@ -16,5 +16,6 @@ Conventions, stated once and used everywhere:
 * Functions broadcast over leading axes and do not check their input unless they say so. Checked ones raise a
   ValueError that names the argument.
 
-Modules: `quaternion`, `euler`, `interpolation` (between rotations), `easing` and `curve` (F-curve evaluation).
+Modules: `quaternion`, `euler`, `interpolation` (between rotations), `easing`, `bezier` (one segment) and
+`curve` (F-curve evaluation).
 """

@@ -33,7 +33,7 @@ from ..edit import can_insert, insert_keys
 from ..finding import NONE, NOTE, SAFE, WARNING, Finding, Occurrences, Text
 from ..keys import Keys, Steps, rotation_keys, rotation_steps
 from ..measure import played_path, step_blocks
-from ..rotation.curve import clamp_handles
+from ..rotation.bezier import clamp_handles
 from .grouping import Faults, findings_by_track
 from .rule import STAGE_CURVES, Limits, Rule
 

@@ -10,6 +10,7 @@ import pytest
 
 from quat_audit import clip
 from quat_audit.rotation import curve
+from quat_audit.rotation.bezier import split_bezier
 
 bpy = pytest.importorskip("bpy")
 
@@ -175,7 +176,7 @@ def test_a_segment_split_and_stored_plays_in_blender_as_before() -> None:
         reach = rng.uniform(0, 20)
         right = co[0] + np.array([reach, rng.normal()], np.float32)
         left = co[1] - np.array([rng.uniform(0, 20 - reach), rng.normal()], np.float32)
-        split = curve.split_bezier(co[0], right, left, co[1], rng.uniform(11, 29))
+        split = split_bezier(co[0], right, left, co[1], rng.uniform(11, 29))
         bezier = {"interpolation": np.full(2, clip.BEZIER, np.int32)}
         make(
             whole,
