@@ -175,7 +175,7 @@ class Hands:
         """
         if (kind, pattern) in self._seen:
             yield from self.move(*self._seen[kind, pattern])
-            if self._is_lit(pattern, kind):
+            if self.is_lit(pattern, kind):
                 return True
         yield from self._scroll(kind, down=False)
         while True:
@@ -209,12 +209,13 @@ class Hands:
         region = self.region(kind)
         for y in range(region.y + region.height - 6, region.y + 4, -_ROW):
             yield from self.move(x, y)
-            if self._is_lit(pattern, kind):
+            if self.is_lit(pattern, kind):
                 self._seen[kind, pattern] = self.at
                 return True
         return False
 
-    def _is_lit(self, pattern: str, kind: str) -> bool:
+    def is_lit(self, pattern: str, kind: str) -> bool:
+        """Whether the button under the mouse has a command (or property) that matches."""
         lit = self.command_under_mouse(kind) or self.property_under_mouse(kind)
         return re.search(pattern, lit) is not None
 

@@ -20,6 +20,8 @@ from ui_steps import module, open_scene
 
 # Names of ours that Blender saves with a window's screens.
 _KEPT_WITH_SCREENS = (b"QUATAUDIT_PT_", b"QUATAUDIT_UL_")
+# Pixels between two looks, and how far below its header the first buttons of the panel are.
+_ROW, _FOLDED_OUT = 8, 160
 
 
 def choices() -> Any:
@@ -76,18 +78,29 @@ def show_tube(hands: Hands) -> Turns:
 
 def _open_panel(hands: Hands) -> Turns:
     """Fold the sub-panel out, whose header is no operator: click below the last of the others until it is there."""
-    if (yield from hands.find(r"quat_audit_preview\.show$")):
-        return True
     region = hands.region()
-    for y in range(region.y + region.height - 12, region.y + 4, -10):
-        yield from hands.move(region.x + region.width // 3, y)
+    x, lowest, highest = region.x + region.width // 3, region.y + 4, region.y + region.height - 12
+    if (yield from _is_open(hands, x, highest, lowest)):
+        return True
+    # From below: the panel is among the last.
+    for y in range(lowest, highest, 10):
+        yield from hands.move(x, y)
         if hands.command_under_mouse("VIEW_3D") or hands.property_under_mouse("VIEW_3D"):
             continue
         yield from hands.click()
-        if (yield from hands.find(r"quat_audit_preview\.show$")):
+        if (yield from _is_open(hands, x, y, max(lowest, y - _FOLDED_OUT))):
             return True
-        yield from hands.move(region.x + region.width // 3, y)
+        yield from hands.move(x, y)
         yield from hands.click()  # it was another one: as it was
+    return False
+
+
+def _is_open(hands: Hands, x: int, top: int, bottom: int) -> Turns:
+    """Whether the panel's first choice is seen in a column of the sidebar."""
+    for y in range(top, bottom, -_ROW):
+        yield from hands.move(x, y)
+        if hands.is_lit(r"quat_audit_preview\.show$", "VIEW_3D"):
+            return True
     return False
 
 
