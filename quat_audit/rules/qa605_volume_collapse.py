@@ -15,6 +15,8 @@ warning, with the joint, the frame and the percentage.
 None: twist bones, other weights or Preserve Volume (the preview shows it) are the artist's choice.
 
 ## Known limits
+Bones that no chain of deforming bones joins, as in rigs for engines that have them side by side, are taken for a joint
+where the weights say that they meet.
 Not looked for while Preserve Volume is on (QA606 says what becomes of that elsewhere). Measured on at most 96 vertices
 of each joint that both sides have at least a quarter of, about the axis that the lower bone is turned round.
 """
@@ -72,7 +74,7 @@ def find(skin: Skin, motion: Motion, limits: Limits) -> list[Finding]:
             measured={
                 "lost_percent": np.array([100.0 - percent[frame, joint]]),
                 "radius_percent": np.array([percent[frame, joint]]),
-                "gap_mm": np.array([scan.gap[frame, joint]]),
+                "gap_mm": np.array([max(scan.gap[frame, joint], scan.gap_shared[frame, joint])]),
             },
             frames=np.array([scan.frames[frame]]),
             bone=scan.bones[joint],

@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Joints: where a deforming bone meets the deforming bone above it, and the vertices that the two sides share."""
+"""Joints: where a deforming bone meets the deforming bone above it, and the vertices that the two sides share.
+
+Many rigs for engines have their deforming bones side by side under a root that deforms nothing, posed by constraints:
+such bones are joined where the weights say that they meet.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +26,8 @@ SAMPLED = 96
 LEAST_SHARED = 1e-3
 # Below this turn between its two sides a joint loses nothing, and has no axis.
 LEAST_TURN = np.radians(1.0)
+# Bones that no chain joins meet where both have this weight.
+MEETING = 0.25
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,9 +73,9 @@ def _find(skin: Skin) -> Joints:
     weighted = np.zeros(len(bones), dtype=bool)
     for block in blocks(skin):
         weighted[block.bones] = True
-    above = _deforming_above(bones.parent, bones.deform)
+    above = _joined(skin, _deforming_above(bones.parent, bones.deform))
     placed = np.isfinite(skin.vertices).all(axis=1)  # one vertex without a place would take the joint's mean with it
-    inside = _subtrees(bones.parent)  # (B, B): [b, c]: c is b or lies below it
+    inside = _subtrees(above)  # (B, B): [b, c]: c is b or lies below it
     below = np.flatnonzero(bones.deform & (above >= 0) & (inside & weighted).any(axis=1))
     of_vertex, parts = np.full(len(skin), len(below), dtype=np.int64), []
     for block in blocks(skin):
@@ -98,7 +104,7 @@ def _find(skin: Skin) -> Joints:
         below=below,
         above=above[below],
         pivot=head[below],
-        limb_below=_limbs(skin)[below],
+        limb_below=_limbs(skin, above)[below],
         limb_above=_unit(head[below] - head[above[below]]),
         of_vertex=of_vertex,
         vertex=vertex,
@@ -118,6 +124,59 @@ def _deforming_above(parent: Ints, deform: Bools) -> Ints:
     return above
 
 
+def _joined(skin: Skin, above: Ints) -> Ints:
+    """The same with trees of deforming bones that blend hung below each other, as far as one ends in the other.
+
+    Of all pairs of bones the one that shares most vertices is taken first, and no pair that closes a circle: two thighs
+    meet at the crotch, but both hang from the hips by more. The tree with the bone that is stored first is uppermost.
+    """
+    deforming = np.flatnonzero(skin.bones.deform)
+    root = _roots(above)
+    if len(np.unique(root[deforming])) < 2:
+        return above
+    meet = _meetings(skin)
+    pairs = np.argwhere((np.triu(meet) > 0) & (root[:, None] != root[None, :]))
+    tree = np.arange(len(root))  # by the tree's root: which of those that are joined it belongs to
+    beside: dict[int, list[tuple[int, int]]] = {}
+    for one, other in pairs[np.argsort(-meet[tuple(pairs.T)], kind="stable")].tolist():
+        mine, yours = tree[root[one]], tree[root[other]]
+        if mine != yours:
+            tree[tree == yours] = mine
+            beside.setdefault(int(root[one]), []).append((one, other))
+            beside.setdefault(int(root[other]), []).append((other, one))
+    joined = above.copy()
+    hung: set[int] = set()
+    for start in dict.fromkeys(root[deforming].tolist()):
+        waiting = [start]
+        while waiting:
+            here = waiting.pop()
+            if here in hung:
+                continue
+            hung.add(here)
+            for upper, lower in beside.get(here, ()):
+                if root[lower] == lower and lower not in hung:
+                    joined[lower] = upper
+                    waiting.append(lower)
+    return joined
+
+
+def _roots(above: Ints) -> Ints:
+    """(B,) the uppermost bone of each bone's tree."""
+    root = np.arange(len(above))
+    while np.any(above[root] >= 0):
+        root = np.where(above[root] >= 0, above[root], root)
+    return root
+
+
+def _meetings(skin: Skin) -> Ints:
+    """(B, B) int, how many vertices two bones share by MEETING or more."""
+    count = np.zeros((len(skin.bones), len(skin.bones)), dtype=np.int64)
+    for block in blocks(skin):
+        strong = (block.weights >= MEETING).astype(np.float32)
+        count[np.ix_(block.bones, block.bones)] += np.rint(strong @ strong.T).astype(np.int64)
+    return count
+
+
 def _subtrees(parent: Ints) -> Bools:
     inside = np.eye(len(parent), dtype=bool)
     up = parent.copy()
@@ -128,13 +187,15 @@ def _subtrees(parent: Ints) -> Bools:
     return inside
 
 
-def _limbs(skin: Skin) -> Floats:
+def _limbs(skin: Skin, above: Ints) -> Floats:
     """(B, 3) unit vectors from each bone's head to the middle of its children's heads, without any to its tail."""
     bones = skin.bones
-    child = np.flatnonzero(bones.parent >= 0)
-    count = np.bincount(bones.parent[child], minlength=len(bones))
+    hung = (above >= 0) & (_deforming_above(bones.parent, bones.deform) < 0)
+    parent = np.where(hung, above, bones.parent)
+    child = np.flatnonzero(parent >= 0)
+    count = np.bincount(parent[child], minlength=len(bones))
     middle = np.stack(
-        [np.bincount(bones.parent[child], weights=bones.head[child, i], minlength=len(bones)) for i in range(3)], axis=1
+        [np.bincount(parent[child], weights=bones.head[child, i], minlength=len(bones)) for i in range(3)], axis=1
     )
     middle = middle / np.maximum(count, 1)[:, None]
     away = np.where((count > 0)[:, None], middle, bones.tail) - bones.head

@@ -47,6 +47,7 @@ class Scan:
         gap: (F, J + 1) mm, largest distance between LBS and DQS.
         gap_mean: (F,) mm, over all vertices.
         gap_vertex: (F,) int, the vertex of each frame's largest.
+        gap_shared: (F, J) mm, the same among the vertices by which `radius` is measured.
         radius: (F, J) distance of the joint's shared vertices (see `Joints.vertex`) from the axis that the joint turns
             about, LBS in parts of DQS (root mean square); NaN where the joint has none.
         bulge: (F, J) mm, how much farther from the limb DQS takes a shared vertex than it is at rest and LBS has it.
@@ -64,6 +65,7 @@ class Scan:
     gap: Floats
     gap_mean: Floats
     gap_vertex: Ints
+    gap_shared: Floats
     radius: Floats
     bulge: Floats
     cut: Floats
@@ -176,6 +178,7 @@ def scan(
         gap=sums.gap,
         gap_mean=sums.mean / max(1, len(skin)),
         gap_vertex=sums.vertex,
+        gap_shared=sums.shared,
         radius=radius,
         bulge=sums.bulge * _armature_mm(skin, motion)[:, None],
         cut=by_cut.largest,
@@ -209,6 +212,7 @@ class _Sums:
     mean: Floats
     largest: Floats
     vertex: Ints
+    shared: Floats
     near: Floats  # (2, F, J): weighted squares of distances, LBS and DQS
     bulge: Floats
 
@@ -219,6 +223,7 @@ class _Sums:
             mean=np.zeros(frames),
             largest=np.full(frames, -1.0),
             vertex=np.zeros(frames, dtype=np.int64),
+            shared=np.zeros((frames, count)),
             near=np.zeros((2, frames, count)),
             bulge=np.zeros((frames, count)),
         )
@@ -275,6 +280,8 @@ def _add(
     by_joint = np.maximum.reduceat(gap[:, part.order], part.starts, axis=1)
     sums.gap[rows, part.joint] = np.maximum(sums.gap[rows, part.joint], by_joint)
     if len(part.shared):
+        largest = np.maximum.reduceat(gap[:, part.shared], part.shared_starts, axis=1)
+        sums.shared[rows, part.shared_joint] = np.maximum(sums.shared[rows, part.shared_joint], largest)
         _add_joints(sums, rows, block, part, lbs, dqs, motion, posed, found)
 
 
