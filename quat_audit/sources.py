@@ -210,7 +210,7 @@ def _make_room(folder: Path, name: str) -> Path:
 def open_scene(path: Path) -> list[tuple[str, str]]:
     """Open a file in Blender, or import it into an empty one, for what is done with the scene itself.
 
-    Returns (what, why) of what the importer left out.
+    Returns (what, why) of what that leaves out.
 
     Raises:
         InputError: it cannot be read; the message says what to do.
@@ -223,10 +223,11 @@ def open_scene(path: Path) -> list[tuple[str, str]]:
 
 def _load(path: Path) -> list[tuple[str, str]]:
     from .blender import open as scene
+    from .blender import scripted
 
     if path.suffix.lower() == ".blend":
         scene.open_blend(path)
-        return []
+        return scripted.unplayed_drivers()
     scene.import_file(path)
     methods = fbx.skinning_methods(path) if path.suffix.lower() == ".fbx" else frozenset()
     if methods == {fbx.DUAL_QUATERNION}:
@@ -249,8 +250,7 @@ def _open_in_blender(path: Path) -> Opened:
 
     def skins() -> Skins:
         if not found:
-            moving = sum(any(clip.tracks.bone) for clip in clips)
-            some, unread = posed_skin.read_posed(other_actions=moving)
+            some, unread = posed_skin.read_posed()
             posed.extend(some)
             found.append(Skins(tuple((p.record.skin, p.motion) for p in posed), tuple(unread)))
         return found[0]

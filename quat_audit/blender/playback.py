@@ -7,6 +7,8 @@ import math
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+import bpy
+
 from . import compat
 
 # What Blender has: scenes begin at 0 or later, keys may lie anywhere.
@@ -34,7 +36,7 @@ def frames_of(span: Range) -> list[float]:
 
 def played_range(objects: Iterable[Any]) -> Range | None:
     """(first, last) whole frame around all keys that play on some objects and their data; None where none does."""
-    spans = [span for holder in _holders(objects) for span in _spans(holder.animation_data)]
+    spans = [span for holder in _holders(objects) for _, span in _playing(holder.animation_data)]
     spans = [span for span in spans if all(map(math.isfinite, span))]
     if not spans:
         return None
@@ -42,10 +44,10 @@ def played_range(objects: Iterable[Any]) -> Range | None:
     return max(math.floor(first), -MOST_FRAME), min(math.ceil(last), MOST_FRAME)
 
 
-def posing(rigs: Iterable[Any]) -> list[Any]:
-    """The armatures with all objects that move them: parents and targets of constraints, and theirs in turn."""
+def posing(objects: Iterable[Any]) -> list[Any]:
+    """The objects with all that move them: parents, targets of constraints and of drivers, and theirs in turn."""
     found: dict[Any, None] = {}
-    waiting = list(rigs)
+    waiting = list(objects)
     while waiting:
         obj = waiting.pop()
         if obj is None or obj in found:
@@ -56,7 +58,22 @@ def posing(rigs: Iterable[Any]) -> list[Any]:
         for constraint in (c for holder in constrained for c in holder.constraints):
             several = getattr(constraint, "targets", ())  # of an Armature constraint
             waiting += [getattr(constraint, "target", None), *(one.target for one in several)]
+        for fcurve in (fcurve for holder in _holders([obj]) for fcurve in holder.animation_data.drivers):
+            targets = (target.id for variable in fcurve.driver.variables for target in variable.targets)
+            waiting += [target for target in targets if isinstance(target, bpy.types.Object)]
     return list(found)
+
+
+def is_animated(objects: Iterable[Any]) -> bool:
+    """Whether anything may pose some objects differently on another frame."""
+    every = posing(objects)
+    constrained = (holder for obj in every for holder in (obj, *(obj.pose.bones if obj.pose is not None else ())))
+    return next(_holders(every), None) is not None or any(len(holder.constraints) for holder in constrained)
+
+
+def playing_actions(objects: Iterable[Any]) -> set[int]:
+    """`session_uid` of the actions that play on some objects and their data."""
+    return {action.session_uid for holder in _holders(objects) for action, _ in _playing(holder.animation_data)}
 
 
 def _holders(objects: Iterable[Any]) -> Iterator[Any]:
@@ -66,17 +83,19 @@ def _holders(objects: Iterable[Any]) -> Iterator[Any]:
                 yield holder
 
 
-def _spans(animation: Any) -> Iterator[tuple[float, float]]:
-    """(first, last) frame of the active action and of each strip that plays."""
+def _playing(animation: Any) -> Iterator[tuple[Any, tuple[float, float]]]:
+    """(action, (first, last) frame) of the active action and of each strip that plays."""
     action = animation.action
     if action is not None and _has_keys(action):
-        yield tuple(action.curve_frame_range)
+        yield action, tuple(action.curve_frame_range)
     if not animation.use_nla:
         return
     solo = [track for track in animation.nla_tracks if track.is_solo]
     for track in solo or animation.nla_tracks:
         if solo or not track.mute:
-            yield from ((strip.frame_start, strip.frame_end) for strip in track.strips if not strip.mute)
+            for strip in track.strips:
+                if strip.action is not None and not strip.mute:
+                    yield strip.action, (strip.frame_start, strip.frame_end)
 
 
 def _has_keys(action: Any) -> bool:

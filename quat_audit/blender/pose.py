@@ -17,7 +17,7 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ..clip import Floats
+from ..clip import Bools, Floats
 from ..errors import SkinError
 from ..finding import Text
 from ..skinning.skin import Motion
@@ -60,7 +60,7 @@ def check_posed(obj: Any, rig: Any) -> None:
                     {"object": one.name, "scene": elsewhere[0].name},
                 )
             )
-        if layer.get(one.name) != one:
+        if not in_layer(one, layer):
             raise SkinError(
                 Text(
                     "{object} is not in the view layer, so Blender does not pose it: include its collection",
@@ -73,17 +73,9 @@ def check_posed(obj: Any, rig: Any) -> None:
             )
 
 
-def is_animated(rig: Any) -> bool:
-    """Whether anything may pose the armature differently on another frame."""
-    holders = [rig, rig.data, *_ancestors(rig)]
-    moved = any(h.animation_data is not None for h in holders)
-    return moved or any(len(holder.constraints) for holder in (rig, *rig.pose.bones))
-
-
-def _ancestors(obj: Any) -> Iterator[Any]:
-    while obj.parent is not None:
-        obj = obj.parent
-        yield obj
+def in_layer(obj: Any, objects: Any) -> bool:
+    """Whether an object is among those of a view layer, where a linked and a local one may have the same name."""
+    return bool(objects.get(obj.name) == obj) or any(one == obj for one in objects)
 
 
 def pose_many(pairs: Sequence[tuple[Any, Any]], frames: Sequence[float] | None = None) -> list[Motion | str]:
@@ -137,20 +129,30 @@ def pose_steps(
 def _motion(pair: tuple[Any, Any], at: Sequence[float], matrices: Floats, worlds: Floats) -> Motion | str:
     """What was taken of one pair, (F, B, 16) and (2, F, 4, 4), or why it is of no use.
 
-    Frames on which an object is scaled to nothing, as is done to hide it, are left out: there is no shape on them.
+    Frames on which an object is scaled to nothing, as is done to hide it, or a deforming bone is nowhere, are left out:
+    there is no shape on them.
     """
     obj, rig = pair
-    there = np.all(np.linalg.det(worlds) != 0.0, axis=0)
+    names = {"mesh": obj.name, "armature": rig.name}
+    there = _somewhere(rig, matrices, worlds)
     if not there.any():
-        return Text(
-            "{mesh} or {armature} is scaled to nothing: give it a scale, or choose other frames",
-            {"mesh": obj.name, "armature": rig.name},
-        )
+        return Text("{mesh} or {armature} is nowhere (NaN): look for keys or transforms that are no numbers", names)
+    there[there] = np.all(np.linalg.det(worlds[:, there]) != 0.0, axis=0)
+    if not there.any():
+        return Text("{mesh} or {armature} is scaled to nothing: give it a scale, or choose other frames", names)
     world, rig_world = worlds[:, there]
     # Blender hands matrices out column by column.
     channel = matrices[there].reshape(len(world), -1, 4, 4).swapaxes(-1, -2).astype(np.float64)
     to_armature = np.linalg.inv(rig_world) @ world
     return Motion(np.array(at, dtype=np.float64)[there], channel, to_armature, world, _action_name(rig))
+
+
+def _somewhere(rig: Any, matrices: Floats, worlds: Floats) -> Bools:
+    """(F,) whether both objects and all deforming bones have a place, (F, B × 16) and (2, F, 4, 4)."""
+    deforming = np.zeros(len(rig.data.bones), dtype=bool)
+    rig.data.bones.foreach_get("use_deform", deforming)
+    by_bone = np.isfinite(matrices.reshape(len(matrices), -1, 16)).all(axis=2)
+    return np.asarray(by_bone[:, deforming].all(axis=1) & np.isfinite(worlds).all(axis=(0, 2, 3)))
 
 
 def pose_as_evaluated(obj: Any, rig: Any, depsgraph: Any) -> Motion:

@@ -14,7 +14,7 @@ from ..clip import frame_words
 from ..errors import SkinError
 from ..finding import Text
 from ..skinning.skin import Motion
-from . import playback, pose
+from . import compat, playback, pose
 from .skin import BlenderSkin, find, read_file, read_object, read_object_steps
 
 # A longer clip is measured on this many of its frames: enough to meet every pose that lasts.
@@ -29,14 +29,11 @@ class PosedSkin:
     motion: Motion
 
 
-def read_posed(
-    frames: Sequence[float] | None = None, *, other_actions: int = 0
-) -> tuple[list[PosedSkin], list[tuple[str, str]]]:
+def read_posed(frames: Sequence[float] | None = None) -> tuple[list[PosedSkin], list[tuple[str, str]]]:
     """Every skinned mesh of the open file over some frames, and (what, why) of what could not be read or judged.
 
     Args:
         frames: by default those that play (`_frames`).
-        other_actions: how many actions of bones the file has: only those that play are measured, which is said.
     """
     records, failed = read_file()
     unread = [(item.mesh, item.why) for item in failed]
@@ -52,8 +49,8 @@ def read_posed(
         pairs.append((record, obj, rig))
     if not pairs:
         return [], unread
-    rigs = list(dict.fromkeys(rig for _, _, rig in pairs))
-    at, notes = (frames, []) if frames is not None else _frames(rigs)
+    objects = list(dict.fromkeys(one for _, *both in pairs for one in both))
+    at, notes = (frames, []) if frames is not None else _frames(objects)
     unread += [("deformation", note) for note in notes]
     motions = pose.pose_many([(obj, rig) for _, obj, rig in pairs], at)
     for (record, _, _), motion in zip(pairs, motions, strict=True):
@@ -61,12 +58,25 @@ def read_posed(
             unread.append((record.skin.mesh, motion))
         else:
             posed.append(PosedSkin(_noted(record, _absent(motion, at)), motion))
-    playing = len({motion.action for motion in motions if not isinstance(motion, str) and motion.action})
-    if other_actions > playing:
-        what = f"{other_actions - playing} of {other_actions} actions of bones"
+    moving = _actions_of_bones()
+    waiting = moving - playback.playing_actions(playback.posing(objects))
+    if waiting:
         why = Text("deformation is measured with what plays now: assign them to their armature in turn")
-        unread.append((what, why))
+        unread.append((f"{len(waiting)} of {len(moving)} actions of bones", why))
     return posed, unread
+
+
+def _actions_of_bones() -> set[int]:
+    """`session_uid` of the actions that pose some bone."""
+    return {
+        action.session_uid
+        for action in bpy.data.actions
+        if any(
+            fcurve.data_path.startswith("pose.bones[")
+            for curve_set in compat.curve_sets(action)
+            for fcurve in curve_set.fcurves
+        )
+    }
 
 
 def read_posed_object(obj: Any, frames: Sequence[float] | None = None) -> PosedSkin:
@@ -77,7 +87,7 @@ def read_posed_object(obj: Any, frames: Sequence[float] | None = None) -> PosedS
     """
     record = read_object(obj)
     _, rig, _ = find(record)
-    at, notes = (frames, []) if frames is not None else _frames([rig])
+    at, notes = (frames, []) if frames is not None else _frames([obj, rig])
     motion = pose.pose_matrices(obj, rig, at)
     return PosedSkin(_noted(record, [*notes, *_absent(motion, at)]), motion)
 
@@ -107,7 +117,7 @@ def read_posed_steps(
         records.append(record)
     if not pairs:
         return
-    at, notes = _frames([rig for _, rig in pairs])
+    at, notes = _frames([one for pair in pairs for one in pair])
     motions: list[Motion | str] | None = None
     for done, motions in pose.pose_steps(pairs, at, slice_seconds=slice_seconds):  # noqa: B007  # the last has them
         yield 0.5 + 0.5 * done
@@ -124,8 +134,8 @@ def _absent(motion: Motion, at: Sequence[float] | None) -> list[str]:
     missing = sorted(set(at or ()) - set(motion.frames.tolist()))
     if not missing:
         return []
-    values = {"count": len(missing), "frame": frame_words(missing[0])}
-    return [Text("scaled to nothing on {count} frames, first on {frame}: not measured there", values)]
+    values = {"count": len(missing), "of": len(set(at or ())), "frame": frame_words(missing[0])}
+    return [Text("scaled to nothing, or nowhere, on frame {frame}: {count} of {of} frames are not measured", values)]
 
 
 def _noted(record: BlenderSkin, notes: Sequence[str]) -> BlenderSkin:
@@ -134,14 +144,14 @@ def _noted(record: BlenderSkin, notes: Sequence[str]) -> BlenderSkin:
     return replace(record, skin=replace(record.skin, not_evaluated=(*record.skin.not_evaluated, *said)))
 
 
-def _frames(rigs: Sequence[Any]) -> tuple[list[float] | None, list[str]]:
-    """(frames to measure, None for the pose as it stands where no armature is animated; what they leave out).
+def _frames(objects: Sequence[Any]) -> tuple[list[float] | None, list[str]]:
+    """(frames to measure, None for the pose as it stands where nothing is animated; what they leave out).
 
-    They are those of the scene, and those outside of it that an action or NLA strip of what poses the armatures plays:
+    They are those of the scene, and those outside of it that an action or NLA strip of what poses them plays:
     an imported clip, or a rig that others link, is often longer than the scene it lies in. A preview range is what
     somebody chose to look at, and is taken alone.
     """
-    if not any(pose.is_animated(rig) for rig in rigs):
+    if not playback.is_animated(objects):
         return None, []
     scene = bpy.context.scene
     first, last = playback.scene_range(scene)
@@ -152,7 +162,7 @@ def _frames(rigs: Sequence[Any]) -> tuple[list[float] | None, list[str]]:
         span = {"first": first, "last": last}
         notes = [Text("measured on the preview range alone, frames {first} to {last}", span)]
     else:
-        low, high = playback.played_range(playback.posing(rigs)) or (first, last)
+        low, high = playback.played_range(playback.posing(objects)) or (first, last)
         outside = playback.frames_of((low, min(high, first - 1))) + playback.frames_of((max(low, last + 1), high))
     # Each by itself: one stray key far away must not thin out the frames of the scene.
     at = sorted(thinned(inside) + thinned(outside))

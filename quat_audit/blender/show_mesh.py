@@ -13,12 +13,13 @@ from ..clip import Ints
 from ..errors import SkinError
 from ..finding import Text
 from . import show, skin
+from .pose import in_layer
 
 
 def why_not_shown(context: Any, obj: Any) -> Text | None:
     """Why a mesh object cannot be selected here, and what to do; None when it can."""
     name = {"object": obj.name}
-    if context.view_layer.objects.get(obj.name) != obj:
+    if not in_layer(obj, context.view_layer.objects):
         return Text("“{object}” is not in this view layer: include its collection", name)
     if obj.hide_get():
         return Text("“{object}” is hidden: show it (Alt H)", name)

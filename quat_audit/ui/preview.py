@@ -214,7 +214,7 @@ def _has_changed(held: Preview, found: tuple[Any, Any], context: Any) -> bool:
 
 def _check_scene(obj: Any, context: Any) -> None:
     """Raises SkinError where the scene that is seen does not have the mesh."""
-    if context.view_layer.depsgraph is None or context.view_layer.objects.get(obj.name) != obj:
+    if context.view_layer.depsgraph is None or not pose.in_layer(obj, context.view_layer.objects):
         raise SkinError(
             Text(
                 "{object} is not in the view layer, so Blender does not pose it: include its collection",
@@ -297,7 +297,7 @@ def _tick() -> None:
 def _its_window() -> Any:
     """A window that shows the mesh, any where none does."""
     windows, found = list(bpy.context.window_manager.windows), preview_source.find(ON[0].source)
-    here = [w for w in windows if found is not None and w.view_layer.objects.get(found[0].name) == found[0]]
+    here = [w for w in windows if found is not None and pose.in_layer(found[0], w.view_layer.objects)]
     return (here or windows or [None])[0]
 
 

@@ -50,6 +50,12 @@ def frames() -> list[float]:
     return found
 
 
+def audit_here() -> Any:
+    """The session as a file, audited."""
+    path = Path(bpy.app.tempdir) / "here.blend"
+    return api.audit_file(save(path))
+
+
 def notes() -> dict[str, str]:
     return dict(posed_skin.read_posed()[1])
 
@@ -176,6 +182,123 @@ def test_what_moves_the_armature_from_outside_counts() -> None:
     assert frames()[-1] == 523.0
 
 
+def drive(rig: Any, target: Any, expression: str = "") -> Any:
+    """The second bone of the tube turned about its own axis by the X location of an object."""
+    rig.pose.bones["Bone1"].rotation_mode = "XYZ"
+    driver = rig.driver_add('pose.bones["Bone1"].rotation_euler', 1).driver
+    driver.type = "SCRIPTED" if expression else "AVERAGE"
+    variable = driver.variables.new()
+    variable.name = "turn"
+    variable.targets[0].id, variable.targets[0].data_path = target, "location.x"
+    if expression:
+        driver.expression = expression
+    return driver
+
+
+def test_the_clip_of_what_a_driver_reads_counts() -> None:
+    _, rig = skinned.make_tube()
+    control = bpy.data.objects.new("Control", None)
+    bpy.context.scene.collection.objects.link(control)
+    curves = build.make_fcurves("Turns", "Control")
+    build.make_curve(curves, "location", 0, (1, 20, 60), (0.0, 0.0, np.radians(170.0)))
+    build.assign(control.animation_data_create(), bpy.data.actions["Turns"])
+    drive(rig, control)
+    bpy.context.scene.frame_end = 20
+    assert frames()[-1] == 60.0
+    (found,) = (f for f in audit_here().findings if f.code == "QA605")
+    assert found.occurrences.frames[0, 0] == 60.0
+
+
+def test_drivers_that_need_python_are_named(tmp_path: Path, capsys: Any) -> None:
+    _, rig = skinned.make_tube()
+    control = bpy.data.objects.new("Control", None)
+    bpy.context.scene.collection.objects.link(control)
+    drive(rig, control, "turn * 2 + sin(turn)")
+    rig.driver_add("hide_viewport").driver.expression = "[0][0]"  # poses nothing
+    assert not audit_here().not_evaluated  # Blender computes the first itself
+    drive(bpy.data.objects["Rig"], bpy.data.objects["Control"], "sum([turn for i in (1,)])")
+    report = audit_here()
+    what, why = report.not_evaluated[0]
+    assert what == "drivers" and why == (
+        "1 driver needs Python, which does not run here, so what depends on them is not posed: "
+        'Rig: pose.bones["Bone1"].rotation_euler'
+    )
+    file = Path(bpy.data.filepath)
+    capsys.readouterr()
+    assert run("preview", file, "--frames", "1", "--output", tmp_path / "out") == 0
+    assert "1 driver needs Python" in capsys.readouterr().out
+
+
+def test_a_mesh_that_moves_against_a_still_rig_is_measured_on_all_frames() -> None:
+    obj, rig = skinned.make_tube()
+    rig.pose.bones["Bone1"].rotation_quaternion = (np.cos(1.0), np.sin(1.0), 0.0, 0.0)
+    curves = build.make_fcurves("Slides", "Tube")
+    build.make_curve(curves, "location", 0, (1, 30), (0.0, 3.0))
+    build.assign(obj.animation_data_create(), bpy.data.actions["Slides"])
+    bpy.context.scene.frame_end = 10
+    assert frames() == [float(f) for f in range(1, 31)]
+    obj.parent = rig.parent = None
+    obj.animation_data_clear()
+    assert len(frames()) == 1
+
+
+def test_poses_that_are_nowhere_are_said(tmp_path: Path) -> None:
+    late_twist()
+    rig = bpy.data.objects["Rig"]
+    curves = next(s.fcurves for s in compat.curve_sets(bpy.data.actions["Late"]))
+    nan = build.make_curve(curves, 'pose.bones["Bone0"].location', 0, (1, 350, 351), (0.0, 0.0, 0.0))
+    nan.keyframe_points[2].co[1] = np.nan
+    nan.keyframe_points[1].interpolation = "CONSTANT"
+    posed, unread = posed_skin.read_posed()
+    assert posed[0].motion.frames.tolist() == [float(f) for f in range(1, 351)] and not unread
+    why = "scaled to nothing, or nowhere, on frame 351: 50 of 400 frames are not measured"
+    assert ("Tube", why) in posed[0].record.skin.not_evaluated
+    rig.animation_data_clear()
+    rig.location.x = np.nan
+    posed, unread = posed_skin.read_posed()
+    assert not posed
+    assert "Tube or Rig is nowhere (NaN): look for keys or transforms that are no numbers" in dict(unread)["Tube"]
+
+
+def test_actions_that_do_not_play_are_said_and_strips_play(tmp_path: Path, capsys: Any) -> None:
+    rig = late_twist()
+    data = rig.animation_data
+    other = build.make_fcurves("Other", rig.name)
+    build.make_curve(other, 'pose.bones["Bone1"].location', 0, (1, 9), (0.0, 1.0))
+    bpy.data.actions["Other"].use_fake_user = True
+    says = "deformation is measured with what plays now: assign them to their armature in turn"
+    assert notes() == {"1 of 2 actions of bones": says}
+    action, data.action = data.action, None
+    data.nla_tracks.new().strips.new("Late", 1, action)
+    assert notes() == {"1 of 2 actions of bones": says}
+    data.nla_tracks.new().strips.new("Other", 500, bpy.data.actions["Other"])
+    assert notes() == {}
+    data.nla_tracks[0].mute = True
+    file = save(tmp_path / "one.blend")
+    capsys.readouterr()
+    assert run("preview", file, "--frames", "1", "--output", tmp_path / "out") == 0
+    assert f"1 of 2 actions of bones: {says}" in capsys.readouterr().out
+
+
+def test_a_linked_mesh_and_a_local_one_of_the_same_name(tmp_path: Path) -> None:
+    late_twist()
+    library = save(tmp_path / "library.blend")
+    save(tmp_path / "both.blend")
+    with bpy.data.libraries.load(str(library), link=True) as (there, here):
+        here.objects = list(there.objects)
+    for one in here.objects:
+        bpy.context.scene.collection.objects.link(one)
+    assert [obj.name for obj in bpy.context.scene.objects if obj.type == "MESH"] == ["Tube", "Tube"]
+    posed, unread = posed_skin.read_posed()
+    assert [item.record.skin.mesh for item in posed] == ["Tube", "Tube"] and not unread
+    assert len({item.record.object_uid for item in posed}) == 2
+    bpy.context.scene.collection.objects.unlink(
+        next(obj for obj in bpy.data.objects if obj.library is None and obj.type == "MESH")
+    )
+    posed, unread = posed_skin.read_posed()
+    assert len(posed) == 1 and "is not in the view layer" in dict(unread)["Tube"]
+
+
 def test_actions_without_keys_have_no_range() -> None:
     _, rig = skinned.make_tube()
     build.make_fcurves("Empty", rig.name)
@@ -205,7 +328,7 @@ def test_frames_on_which_the_mesh_is_scaled_to_nothing_are_left_out(tmp_path: Pa
     bpy.context.scene.frame_set(50)
     posed, unread = posed_skin.read_posed()
     assert posed[0].motion.frames.tolist() == [float(f) for f in range(12, LATE + 1)] and not unread
-    why = "scaled to nothing on 11 frames, first on 1: not measured there"
+    why = "scaled to nothing, or nowhere, on frame 1: 11 of 400 frames are not measured"
     assert why in dict(posed[0].record.skin.not_evaluated).values()
     assert why in {item["why"] for item in api.preview_object(obj, tmp_path).figures["not_evaluated"]}
     report = api.audit_file(save(tmp_path / "hides.blend"))
