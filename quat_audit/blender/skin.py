@@ -222,10 +222,7 @@ def _read(obj: Any, modifier: Any, rig: Any, weights: _Weights) -> Skin:
     why = reasons(obj, modifier, rig, bones, groups, offsets, group)
     unplaced = int(np.count_nonzero(~np.isfinite(vertices).all(axis=1)))
     if unplaced:
-        nowhere = Text(
-            "{count} vertices have coordinates that are no numbers: they are not measured", {"count": unplaced}
-        )
-        why = Reasons((*why.not_evaluated, nowhere), why.blocking)
+        why = Reasons((*why.not_evaluated, _nowhere(unplaced)), why.blocking)
     ignores, unreadable = ignore.readable_ignores(obj)
     if unreadable:
         unread = Text("its list of ignored findings cannot be read ({why}), so nothing is ignored", {"why": unreadable})
@@ -251,6 +248,12 @@ def _read(obj: Any, modifier: Any, rig: Any, weights: _Weights) -> Skin:
         blocking=why.blocking,
         ignores=ignores,
     )
+
+
+def _nowhere(count: int) -> Text:
+    if count == 1:
+        return Text("1 vertex has coordinates that are no numbers: it is not measured")
+    return Text("{count} vertices have coordinates that are no numbers: they are not measured", {"count": count})
 
 
 def _floats(collection: Any, name: str, width: int) -> Any:
