@@ -135,6 +135,24 @@ def with_nodes(holder: Any) -> Any:
     return holder.node_tree
 
 
+def texts_of_nodes(modifier: Any) -> Iterator[str]:
+    """Each text that is given to a Geometry Nodes modifier: values, and names of attributes to read or to write.
+
+    Until 5.1 they are custom properties of the modifier. 5.2 has RNA instead: `properties.inputs` and `.outputs`, a
+    struct for each socket, with `value` and `attribute_name`.
+    """
+    if "properties" not in modifier.bl_rna.properties:
+        yield from (value for value in modifier.values() if isinstance(value, str))
+        return
+    if modifier.node_group is None:  # there are no sockets then
+        return
+    for side in (modifier.properties.inputs, modifier.properties.outputs):
+        sockets = (getattr(side, p.identifier) for p in side.bl_rna.properties if p.type == "POINTER")
+        for socket in sockets:
+            values = (getattr(socket, name, None) for name in ("value", "attribute_name"))
+            yield from (value for value in values if isinstance(value, str))
+
+
 def has_operator(category: str, name: str) -> bool:
     """Whether an operator exists: `hasattr(bpy.ops.x, "y")` is True for every name."""
     return name in dir(getattr(bpy.ops, category))

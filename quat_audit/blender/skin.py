@@ -20,6 +20,7 @@ from ..errors import SkinError
 from ..finding import Text
 from ..skinning.skin import Bones, Groups, Skin
 from . import ignore
+from .group_users import groups_in_use
 from .skin_reasons import Reasons, read_only, reasons
 
 # Vertices that one step reads: about 30 ms.
@@ -221,10 +222,7 @@ def _read(obj: Any, modifier: Any, rig: Any, weights: _Weights) -> Skin:
     why = reasons(obj, modifier, rig, bones, groups, offsets, group)
     unplaced = int(np.count_nonzero(~np.isfinite(vertices).all(axis=1)))
     if unplaced:
-        nowhere = Text(
-            "{count} vertices have coordinates that are no numbers: they are not measured", {"count": unplaced}
-        )
-        why = Reasons((*why.not_evaluated, nowhere), why.blocking)
+        why = Reasons((*why.not_evaluated, _nowhere(unplaced)), why.blocking)
     ignores, unreadable = ignore.readable_ignores(obj)
     if unreadable:
         unread = Text("its list of ignored findings cannot be read ({why}), so nothing is ignored", {"why": unreadable})
@@ -250,6 +248,12 @@ def _read(obj: Any, modifier: Any, rig: Any, weights: _Weights) -> Skin:
         blocking=why.blocking,
         ignores=ignores,
     )
+
+
+def _nowhere(count: int) -> Text:
+    if count == 1:
+        return Text("1 vertex has coordinates that are no numbers: it is not measured")
+    return Text("{count} vertices have coordinates that are no numbers: they are not measured", {"count": count})
 
 
 def _floats(collection: Any, name: str, width: int) -> Any:
@@ -279,7 +283,7 @@ def _read_bones(rig: Any) -> Bones:
 
 def _read_groups(obj: Any, bones: Bones, *, use: bool) -> Groups:
     deforming = {name: i for i, name in enumerate(bones.names) if bones.deform[i]}
-    groups, elsewhere = list(obj.vertex_groups), _named_elsewhere(obj)
+    groups, elsewhere = list(obj.vertex_groups), groups_in_use(obj)
     rigs = [
         m.object for m in obj.modifiers if m.type == "ARMATURE" and m.object is not None and m.object.type == "ARMATURE"
     ]
@@ -291,19 +295,6 @@ def _read_groups(obj: Any, bones: Bones, *, use: bool) -> Groups:
         elsewhere=np.array([g.name in elsewhere for g in groups], dtype=bool),
         other_rig=np.array([g.name in others for g in groups], dtype=bool),
     )
-
-
-def _named_elsewhere(obj: Any) -> set[str]:
-    """Vertex groups that modifiers, shape keys and particle systems name."""
-    holders = [*obj.modifiers, *obj.particle_systems]
-    if obj.data.shape_keys is not None:
-        holders += obj.data.shape_keys.key_blocks
-    names = set()
-    for holder in holders:
-        for prop in holder.bl_rna.properties:
-            if prop.type == "STRING" and "vertex_group" in prop.identifier:
-                names.add(getattr(holder, prop.identifier))
-    return names
 
 
 def _read_weights(mesh: Any, groups: int) -> Iterator[_Weights]:

@@ -39,6 +39,7 @@ def fingerprint(obj: Any, rig: Any, scene: Any) -> tuple[Any, ...]:
         tuple(obj.vertex_groups.keys()),
         tuple(_of_modifier(modifier) for modifier in obj.modifiers),
         rig.data.is_editmode,
+        rig.data.pose_position,
         tuple(bones.keys()),
         rest.tobytes(),
         deform.tobytes(),

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+import bpy
 import numpy as np
 
 from ..finding import Text
 from ..skinning.skin import Bones, Groups
+from . import users
 
 
 class Reasons(NamedTuple):
@@ -22,6 +24,14 @@ def reasons(obj: Any, modifier: Any, rig: Any, bones: Bones, groups: Groups, off
     """Everything that a Skin of this mesh and modifier does not hold."""
     notes, blocking = _of_modifiers(obj, modifier)
     blocking += _of_bones(rig, bones, groups, group)
+    if _preserve_volume_changes(obj, modifier):
+        blocking.append(
+            Text(
+                "Preserve Volume of {modifier} is animated or driven, and only its value on the current frame is known:"
+                " remove its keys or driver",
+                {"modifier": modifier.name},
+            )
+        )
     if modifier.use_bone_envelopes:
         blocking += _of_envelopes(groups, offsets, group)
     if _shape_keys_move(obj):
@@ -30,6 +40,9 @@ def reasons(obj: Any, modifier: Any, rig: Any, bones: Bones, groups: Groups, off
         blocking.append(
             Text("{armature} is in edit mode, where it deforms nothing: leave edit mode", {"armature": rig.name})
         )
+    if rig.data.pose_position == "REST":  # positions are right, but nothing that is true of the clip shows
+        values = {"armature": rig.name}
+        blocking.append(Text("{armature} is in rest position, so nothing is posed: switch Pose Position on", values))
     if obj.data.is_editmode:
         notes.append(Text("the mesh is in edit mode: weights are those from before"))
     return Reasons((*notes, *blocking), tuple(blocking))
@@ -54,6 +67,11 @@ def _of_modifiers(obj: Any, modifier: Any) -> tuple[list[Text], list[Text]]:
     if correctives:
         notes.append(Text("modifiers after the Armature modifier are not included: {names}", {"names": correctives}))
     return notes, blocking
+
+
+def _preserve_volume_changes(obj: Any, modifier: Any) -> bool:
+    name = bpy.utils.escape_identifier(modifier.name)
+    return users.is_animated(obj, f'modifiers["{name}"].use_deform_preserve_volume')
 
 
 def _of_bones(rig: Any, bones: Bones, groups: Groups, group: Any) -> list[Text]:

@@ -177,25 +177,38 @@ def animated_elsewhere(user: User, data_path: str, own: Key) -> set[int]:
 
     What such a component has stored is that action's pose at the current frame, not a value of the rig.
     """
-    data = getattr(user.datablock, "animation_data", None)
+    return {
+        fcurve.array_index
+        for key, fcurve in _playing_curves(user.datablock)
+        if key != own and fcurve.data_path == data_path
+    }
+
+
+def is_animated(datablock: Any, data_path: str) -> bool:
+    """Whether a curve or a driver sets a property of an ID right now; muted ones do not."""
+    if any(path == data_path for path, _ in _driven(datablock)):
+        return True
+    return any(fcurve.data_path == data_path and not fcurve.mute for _, fcurve in _playing_curves(datablock))
+
+
+def _playing_curves(datablock: Any) -> Iterator[tuple[Key, Any]]:
+    """Curves of the active action and of the NLA strips that are not muted, each with where it is from."""
+    data = getattr(datablock, "animation_data", None)
     if data is None:
-        return set()
+        return
     playing = list(_keys(data.action, compat.slot_handle(data)))
     for track in data.nla_tracks:
         if not track.mute:
             for strip in _strips(track.strips):
                 if not strip.mute:
                     playing += _keys(strip.action, compat.slot_handle(strip))
-    wanted = set(playing) - {own}
-    return {
-        fcurve.array_index
-        for action in bpy.data.actions
-        if any(uid == action.session_uid for uid, _ in wanted)
-        for found in compat.curve_sets(action)
-        if (action.session_uid, found.handle) in wanted
-        for fcurve in found.fcurves
-        if fcurve.data_path == data_path
-    }
+    wanted = set(playing)
+    for action in bpy.data.actions:
+        if any(uid == action.session_uid for uid, _ in wanted):
+            for found in compat.curve_sets(action):
+                key = (action.session_uid, found.handle)
+                if key in wanted:
+                    yield from ((key, fcurve) for fcurve in found.fcurves)
 
 
 def holders(users: Iterable[User], bone: str) -> list[tuple[User, Any]]:

@@ -11,7 +11,8 @@ posed here.
 
 ## Grading
 warning, with the largest displacement that the cut causes over the clip, in millimetres and as a percentage of the
-mesh, and with the share of the influence that it drops.
+mesh, and with the share of the influence that it drops. It is one too where the cut moves nothing here: weights serve
+every clip, and another pose than these may show it.
 
 ## Fix
 Unsafe: the heaviest are kept and renormalised. A vertex with a weight in a locked group is left as it is.

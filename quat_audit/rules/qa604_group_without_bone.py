@@ -3,7 +3,8 @@
 
 ## What it finds
 Vertex groups with weights, of a mesh with an Armature modifier, that name no bone of the armature, or one whose Deform
-is off. Groups that a modifier, a shape key or a particle system uses are not meant for bones and not reported.
+is off. Groups that a modifier, a shape key, a particle system or a constraint uses are not meant for bones and not
+reported.
 
 ## Why it matters
 A renamed or deleted bone leaves its group behind: what was weighted to it no longer follows, or goes by whatever other

@@ -15,7 +15,8 @@ warning when the gap is more than `gap_percent` (1) per cent of the mesh, else n
 None: helper bones or other weights for linear blending are the artist's choice. The preview shows both.
 
 ## Known limits
-Measured over the frames of the scene, with the action that plays.
+Measured over the frames of the scene, with the action that plays. The per cent is of the diagonal of the mesh's box:
+one stray vertex far away makes the box large and every gap small, so that a gap that shows may be a note or go unsaid.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 
 ## What it finds
 Under Preserve Volume: bones with weights whose deformation scales one axis unlike another, or unlike itself on another
-frame, by more than `scale_tolerance` (1e-3).
+frame, by more than `scale_tolerance` (1e-3), or mirrors them on some frame (an odd number of negative scales).
 
 ## Why it matters
 A dual quaternion holds no scale. Blender splits it off and lets it act at the vertex, other programs drop it or blend
@@ -16,7 +16,8 @@ note.
 None: it may be meant.
 
 ## Known limits
-An even scale that stays the same is carried by every program, and not reported.
+An even scale that stays the same is carried by every program, and not reported. The scales that are named are lengths
+of the axes, without a sign.
 """
 
 from __future__ import annotations
@@ -43,19 +44,29 @@ def find(skin: Skin, motion: Motion, limits: Limits) -> list[Finding]:
         return []
     inf = influences(skin)
     bones = np.unique(inf.bone[inf.weight > 0])
-    # Length of the bone's own axes after posing: (F, b, 3).
-    scale = np.linalg.norm((motion.deform[:, bones] @ skin.bones.rest[bones])[..., :3, :3], axis=-2)
+    axes = (motion.deform[:, bones] @ skin.bones.rest[bones])[..., :3, :3]
+    scale = np.linalg.norm(axes, axis=-2)  # length of the bone's own axes after posing: (F, b, 3)
+    # (F, b): lengths do not tell. Of an axis that is scaled to nothing rounding alone gives the sign.
+    flipped = (np.linalg.det(axes) < 0.0) & (scale.min(axis=2) > limits["scale_tolerance"])
     uneven = (scale.max(axis=2) - scale.min(axis=2)).max(axis=0)
     change = (scale.max(axis=0) - scale.min(axis=0)).max(axis=1)
     most = np.maximum(uneven, change)
+    mirrored = flipped.any(axis=0)
     with np.errstate(invalid="ignore"):
-        which = np.flatnonzero(most > limits["scale_tolerance"])
+        which = np.flatnonzero((most > limits["scale_tolerance"]) | mirrored)
+    if not len(which):
+        return []
     kind = np.where(uneven[which] > limits["scale_tolerance"], "uneven", "animated")
-    frames = motion.frames[np.abs(scale[:, which] - 1.0).max(axis=2).argmax(axis=0)] if len(which) else None
+    kind = np.where(mirrored[which], "mirrored", kind)
+    furthest = np.abs(scale[:, which] - 1.0).max(axis=2)
+    # Of a mirrored bone a frame on which it is: the first of those that are furthest off.
+    at = np.where(flipped[:, which] | ~mirrored[which], furthest, -1.0).argmax(axis=0)
 
     def message(occurrences: Occurrences, worst: int) -> Text:
         values: dict[str, Any] = {name: float(occurrences.measured[name][worst]) for name in ("least", "largest")}
         values["bone"] = skin.bones.names[int(occurrences.rows[worst])]
+        if occurrences.kind[worst] == "mirrored":
+            return Text("{bone} is mirrored and scaled ({least:.3g} to {largest:.3g}) under dual quaternions", values)
         if occurrences.kind[worst] == "uneven":
             return Text("{bone} is unevenly scaled ({least:.3g} to {largest:.3g}) under dual quaternions", values)
         return Text("{bone} is scaled by its animation ({least:.3g} to {largest:.3g}) under dual quaternions", values)
@@ -72,10 +83,10 @@ def find(skin: Skin, motion: Motion, limits: Limits) -> list[Finding]:
         kind=kind,
         measured={
             "difference": most[which],
-            "least": scale[:, which].min(axis=(0, 2)) if len(which) else most[which],
-            "largest": scale[:, which].max(axis=(0, 2)) if len(which) else most[which],
+            "least": scale[:, which].min(axis=(0, 2)),
+            "largest": scale[:, which].max(axis=(0, 2)),
         },
-        frames=frames,
+        frames=motion.frames[at],
         vertices=False,
     )
 

@@ -91,7 +91,8 @@ class Skin:
         mm_per_unit: millimetres of one world unit.
         read_only: why the weights must not be written; "" when they may be.
         not_evaluated: (what, why) of what the arrays do not hold.
-        blocking: what makes positions computed from the arrays differ from Blender's; () when they are equal.
+        blocking: what makes positions computed from the arrays differ from what Blender shows of the clip, or keeps
+            the clip from being shown; () when they are equal.
         ignores: findings that the mesh object says are to be left alone.
     """
 

@@ -11,8 +11,10 @@ import pytest
 bpy = pytest.importorskip("bpy")
 
 from quat_audit import api  # noqa: E402
-from quat_audit.blender import playback, pose, posed_skin, skin  # noqa: E402
+from quat_audit.audit import skin_not_evaluated  # noqa: E402
+from quat_audit.blender import compat, playback, pose, posed_skin, skin, skin_fingerprint  # noqa: E402
 from quat_audit.skinning import linear, measure  # noqa: E402
+from quat_audit.ui import preview_source  # noqa: E402
 from tests.blender import skinned  # noqa: E402
 from tests.blender.skinned import HEADS, animate, make_tube  # noqa: E402
 
@@ -163,6 +165,27 @@ def _edit_rig(obj: Any, rig: Any) -> None:
     bpy.ops.object.mode_set(mode="EDIT")
 
 
+def _rest_position(obj: Any, rig: Any) -> None:
+    rig.data.pose_position = "REST"
+
+
+def _keyed(obj: Any, rig: Any) -> None:
+    modifier = obj.modifiers[0]
+    modifier.name = 'A "b" \\ c'  # a path escapes it
+    modifier.keyframe_insert("use_deform_preserve_volume", frame=1)
+
+
+def _driven(obj: Any, rig: Any) -> None:
+    obj.modifiers[0].driver_add("use_deform_preserve_volume").driver.expression = "frame > 5"
+
+
+def _keyed_in_a_strip(obj: Any, rig: Any) -> None:
+    obj.modifiers[0].keyframe_insert("use_deform_preserve_volume", frame=1)
+    data = obj.animation_data
+    data.nla_tracks.new().strips.new("Strip", 1, data.action)
+    data.action = None
+
+
 def _bendy(obj: Any, rig: Any) -> None:
     rig.data.bones["Bone1"].bbone_segments = 4
 
@@ -184,6 +207,10 @@ def _envelopes(obj: Any, rig: Any) -> None:
         (_before, "modifiers before the Armature modifier change its input: Wave"),
         (_shape, "shape keys are not included"),
         (_edit_rig, "Rig is in edit mode, where it deforms nothing"),
+        (_rest_position, "Rig is in rest position, so nothing is posed: switch Pose Position on"),
+        (_keyed, 'Preserve Volume of A "b" \\ c is animated or driven'),
+        (_driven, "Preserve Volume of Armature is animated or driven"),
+        (_keyed_in_a_strip, "Preserve Volume of Armature is animated or driven"),
         (_bendy, "bendy bones are not computed: Bone1"),
         (_multiplied, "weights multiplied by bone envelopes are not computed: Bone0"),
         (_envelopes, "bone envelopes are not computed; 3 vertices"),
@@ -191,6 +218,59 @@ def _envelopes(obj: Any, rig: Any) -> None:
 )
 def test_what_makes_positions_wrong_is_said(change: Any, says: str) -> None:
     assert says in _blocking(change)
+
+
+@pytest.mark.parametrize("on", [False, True])
+@pytest.mark.parametrize("change", [_rest_position, _keyed, _driven, _keyed_in_a_strip])
+def test_a_twist_that_cannot_be_judged_is_not_judged(on: bool, change: Any) -> None:
+    obj, rig = make_tube()
+    animate(rig, 170.0)
+    obj.modifiers[0].use_deform_preserve_volume = on
+    code = "QA606" if on else "QA605"
+    assert code in {f.code for f in api.audit_mesh(obj)}
+    change(obj, rig)
+    assert not {"QA605", "QA606"} & {f.code for f in api.audit_mesh(obj)}
+    (posed,), _ = posed_skin.read_posed()
+    said = [why for what, why in skin_not_evaluated(posed.record.skin) if what == "Tube"]
+    assert said[-1] == "what shows of its deformation is not measured, for the reasons given" and len(said) == 2
+    assert said[0] in preview_source.read(obj).notes
+
+
+def test_preserve_volume_whose_curve_is_muted_is_judged() -> None:
+    def muted(obj: Any, rig: Any) -> None:
+        _keyed(obj, rig)
+        for found in compat.curve_sets(obj.animation_data.action):
+            for fcurve in found.fcurves:
+                fcurve.mute = True
+
+    def of_another_modifier(obj: Any, rig: Any) -> None:
+        obj.animation_data_create()
+        other = obj.modifiers.new("Other", "ARMATURE")
+        other.show_viewport = False
+        other.keyframe_insert("use_deform_preserve_volume", frame=1)
+        obj.modifiers[0].keyframe_insert("use_deform_preserve_volume", frame=1)
+        obj.modifiers[0].keyframe_delete("use_deform_preserve_volume", frame=1)
+
+    assert _blocking(muted) == "" and _blocking(of_another_modifier) == ""
+
+
+def test_switching_the_rest_position_is_a_change_of_the_skin() -> None:
+    obj, rig = make_tube()
+    before = skin_fingerprint.fingerprint(obj, rig, bpy.context.scene)
+    rig.data.pose_position = "REST"
+    assert skin_fingerprint.fingerprint(obj, rig, bpy.context.scene) != before
+
+
+def test_vertices_without_a_place_are_counted_in_words() -> None:
+    obj, _ = make_tube()
+    obj.data.vertices[3].co.x = np.nan
+    assert skin.read_object(obj).skin.not_evaluated == (
+        ("Tube", "1 vertex has coordinates that are no numbers: it is not measured"),
+    )
+    obj.data.vertices[4].co.y = np.nan
+    assert skin.read_object(obj).skin.not_evaluated == (
+        ("Tube", "2 vertices have coordinates that are no numbers: they are not measured"),
+    )
 
 
 def test_what_does_not_matter_blocks_nothing() -> None:

@@ -37,6 +37,18 @@ def test_uneven_and_animated_scale() -> None:
     assert "Bone1 is scaled by its animation (1 to 1.2) under dual quaternions" in animated.message
 
 
+def test_a_mirrored_bone_is_said_to_be() -> None:
+    (finding,) = found("QA607", TUBE, _scaled((1, 1, 1), (3, 1, 1), (-2, 1, 1), (-1, 1, 1)))
+    assert list(finding.occurrences.kind) == ["mirrored"] and finding.occurrences.frames[0, 0] == 3.0
+    assert "Bone1 is mirrored and scaled (1 to 3) under dual quaternions" in finding.message
+    for steady in ((-1, 1, 1), (-1, -1, -1)):  # the axes keep their lengths
+        (finding,) = found("QA607", TUBE, _scaled(steady, steady))
+        assert list(finding.occurrences.kind) == ["mirrored"] and finding.occurrences.measured["difference"][0] < 1e-9
+    assert found("QA607", TUBE, _scaled((-1, -1, 1), (1, 1, 1))) == []  # half a turn
+    (flat,) = found("QA607", TUBE, _scaled((1, 1, 1), (1, 1, -1e-9)))  # rounding may be of either sign
+    assert list(flat.occurrences.kind) == ["uneven"]
+
+
 def test_what_is_carried_everywhere_is_silent() -> None:
     assert found("QA607", TUBE, _scaled((2, 2, 2), (2, 2, 2))) == []
     assert found("QA607", TUBE, _scaled((1, 1, 1), (1.0005, 1, 1))) == []
