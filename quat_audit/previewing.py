@@ -16,6 +16,7 @@ from typing import Any
 from .errors import InputError
 from .escapes import file_stems
 from .preview import figures
+from .preview.earlier import check_replaces_own
 from .preview.figures import Measured
 from .preview.graph import graph
 from .preview.sheet import sheet
@@ -138,6 +139,7 @@ def _write(item: Any, folder: Path, stem: str, file: str, said: Sequence[tuple[s
             raise InputError(f"{path} belongs to what is previewed: choose another folder")
         if path.is_dir():
             raise InputError(f"cannot write {path}: it is a folder; move it away, or choose another --output")
+    check_replaces_own(paths[0], paths[1:], file)
     found: Measured = figures.measure(skin, motion, [*said, *remarks(skin, motion)])
     data = figures.as_dict(found, file=file, blender=blender_version())
     data["pictures"] = {"sheet": paths[1].name, "curve": paths[2].name}
