@@ -87,16 +87,15 @@ def steps(path: Path, folder: Path, *, name: str = "", frames: Sequence[float] |
     if not posed and not failed:
         raise InputError(f"nothing to preview: {previews.skinned_meshes()}")
     done = [Previewed(mesh, reason=why) for mesh, why in failed]
-    names = [item.record.skin.mesh for item in posed]
-    stems = dict(zip(names, file_stems(names), strict=True))
+    stems = file_stems([item.record.skin.mesh for item in posed])  # a linked mesh and a local one may share a name
     total = len(done) + len(posed)
     for number, row in enumerate(done):
         yield Step(row.name, number, total, lambda row=row: row)  # type: ignore[misc]
-    for number, item in enumerate(posed, start=len(done)):
+    for number, (item, stem) in enumerate(zip(posed, stems, strict=True), start=len(done)):
         mesh = item.record.skin.mesh
 
-        def work(item: Any = item, mesh: str = mesh) -> Previewed:
-            return _guarded(mesh, lambda: _write(item, folder, stems[mesh], str(path), remarks_on_all))
+        def work(item: Any = item, mesh: str = mesh, stem: str = stem) -> Previewed:
+            return _guarded(mesh, lambda: _write(item, folder, stem, str(path), remarks_on_all))
 
         yield Step(mesh, number, total, work)
 

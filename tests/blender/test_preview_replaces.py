@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,8 @@ import pytest
 bpy = pytest.importorskip("bpy")
 
 from quat_audit import api  # noqa: E402
+from quat_audit.blender import previews  # noqa: E402
+from quat_audit.blender.posed_skin import PosedSkin  # noqa: E402
 from quat_audit.errors import InputError  # noqa: E402
 from quat_audit.preview import figures  # noqa: E402
 from quat_audit.preview.png import SIGNATURE  # noqa: E402
@@ -106,3 +109,28 @@ def test_sessions_that_were_never_saved_and_files(tmp_path: Path) -> None:
     save(tmp_path / "tube.blend")
     with pytest.raises(InputError, match="Tube.json is the preview of a session that was never saved: give each file"):
         api.preview_object(obj, tmp_path / "out")
+
+
+def test_two_meshes_of_one_name_get_files_of_their_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a linked one and a local one may have it."""
+    _, rig = skinned.make_tube()
+    skinned.animate(rig, 90.0)
+    corners = np.array([(0.1, 0, 0.5), (0, 0.1, 1.0), (-0.1, 0, 1.5)])
+    skinned.make_mesh("Flap", corners, rig, [{"Bone0": 0.5, "Bone1": 0.5}] * 3, [(0, 1, 2)])
+    file, out = save(tmp_path / "both.blend"), tmp_path / "out"
+
+    def renamed(item: PosedSkin) -> PosedSkin:
+        return replace(item, record=replace(item.record, skin=replace(item.record.skin, mesh="Body")))
+
+    def read_as_one_name(frames: Any, read: Any = previews.read) -> Any:
+        posed, *said = read(frames)
+        return [renamed(item) for item in posed], *said
+
+    monkeypatch.setattr(previews, "read", read_as_one_name)
+    for _ in range(2):  # and again, over what the first run wrote
+        rows = api.preview_file(file, out)
+        assert [row.name for row in rows] == ["Body", "Body"] and not any(row.reason for row in rows)
+        assert sorted(path.name for path in out.glob("*.json")) == ["Body-2.json", "Body.json"]
+        assert len({path for row in rows for path in row.paths}) == len(list(out.iterdir())) == 6
+        assert sorted(read(row.paths[0])["vertices"] for row in rows) == [3, 252]
+        assert all(read(row.paths[0]) == row.figures for row in rows)

@@ -276,6 +276,7 @@ def test_names_of_files() -> None:
 
 def test_a_name_that_another_makes_for_itself() -> None:
     assert len(set(file_stems(["a", "a-2", "A"]))) == 3
+    assert file_stems(["Body", "Body", "Body-2", "Body"]) == ["Body", "Body-2", "Body-2-2", "Body-3"]
     assert len({stem.casefold() for stem in file_stems(["a", "A", "a-2", "a-2-2"])}) == 4
 
 
