@@ -146,8 +146,15 @@ def _write(item: Any, folder: Path, stem: str, file: str, said: Sequence[tuple[s
     pictures = [render.render(drawing) for drawing in (sheet(found, short), graph(found, short))]
     make_folder(folder)
     # The figures come last: where they are new, the pictures are.
-    for path, content in zip((*paths[1:], paths[0]), [*pictures, as_json(data).encode("ascii")], strict=True):
-        write_whole(path, content)
+    contents = dict(zip((*paths[1:], paths[0]), [*pictures, as_json(data).encode("ascii")], strict=True))
+    new = [path for path in paths if not os.path.lexists(path)]
+    try:
+        for path, content in contents.items():
+            write_whole(path, content)
+    except BaseException:
+        for path in new:  # a picture without figures would be in the way of the next run
+            path.unlink(missing_ok=True)
+        raise
     return Previewed(skin.mesh, data, paths)
 
 

@@ -12,12 +12,13 @@ import pytest
 
 bpy = pytest.importorskip("bpy")
 
-from quat_audit import api  # noqa: E402
+from quat_audit import api, previewing  # noqa: E402
 from quat_audit.blender import previews  # noqa: E402
 from quat_audit.blender.posed_skin import PosedSkin  # noqa: E402
 from quat_audit.errors import InputError  # noqa: E402
 from quat_audit.preview import figures  # noqa: E402
 from quat_audit.preview.png import SIGNATURE  # noqa: E402
+from quat_audit.publish import write_whole  # noqa: E402
 from tests.blender import skinned  # noqa: E402
 from tests.blender.previewed import read, run, save  # noqa: E402
 
@@ -134,3 +135,23 @@ def test_two_meshes_of_one_name_get_files_of_their_own(tmp_path: Path, monkeypat
         assert len({path for row in rows for path in row.paths}) == len(list(out.iterdir())) == 6
         assert sorted(read(row.paths[0])["vertices"] for row in rows) == [3, 252]
         assert all(read(row.paths[0]) == row.figures for row in rows)
+
+
+@pytest.mark.parametrize("ending", ["-curve.png", ".json"])
+def test_a_first_preview_that_cannot_be_written_whole_is_not_in_the_way(
+    tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch, ending: str
+) -> None:
+    skinned.make_tube()
+    file, out = save(tmp_path / "tube.blend"), tmp_path / "out"
+
+    def full(path: Path, data: bytes) -> None:
+        if path.name.endswith(ending):
+            raise InputError(f"cannot write {path}: No space left on device")
+        write_whole(path, data)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(previewing, "write_whole", full)
+        assert run("preview", file, "--frames", "1", "--output", out) == 2
+    assert "No space left on device" in capsys.readouterr().err and not list(out.iterdir())
+    assert run("preview", file, "--frames", "1", "--output", out) == 0
+    assert len(list(out.iterdir())) == 3
