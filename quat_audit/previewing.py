@@ -16,6 +16,7 @@ from typing import Any
 from .errors import InputError
 from .escapes import file_stems
 from .preview import figures
+from .preview.earlier import check_replaces_own
 from .preview.figures import Measured
 from .preview.graph import graph
 from .preview.sheet import sheet
@@ -86,16 +87,15 @@ def steps(path: Path, folder: Path, *, name: str = "", frames: Sequence[float] |
     if not posed and not failed:
         raise InputError(f"nothing to preview: {previews.skinned_meshes()}")
     done = [Previewed(mesh, reason=why) for mesh, why in failed]
-    names = [item.record.skin.mesh for item in posed]
-    stems = dict(zip(names, file_stems(names), strict=True))
+    stems = file_stems([item.record.skin.mesh for item in posed])  # a linked mesh and a local one may share a name
     total = len(done) + len(posed)
     for number, row in enumerate(done):
         yield Step(row.name, number, total, lambda row=row: row)  # type: ignore[misc]
-    for number, item in enumerate(posed, start=len(done)):
+    for number, (item, stem) in enumerate(zip(posed, stems, strict=True), start=len(done)):
         mesh = item.record.skin.mesh
 
-        def work(item: Any = item, mesh: str = mesh) -> Previewed:
-            return _guarded(mesh, lambda: _write(item, folder, stems[mesh], str(path), remarks_on_all))
+        def work(item: Any = item, mesh: str = mesh, stem: str = stem) -> Previewed:
+            return _guarded(mesh, lambda: _write(item, folder, stem, str(path), remarks_on_all))
 
         yield Step(mesh, number, total, work)
 
@@ -138,6 +138,7 @@ def _write(item: Any, folder: Path, stem: str, file: str, said: Sequence[tuple[s
             raise InputError(f"{path} belongs to what is previewed: choose another folder")
         if path.is_dir():
             raise InputError(f"cannot write {path}: it is a folder; move it away, or choose another --output")
+    check_replaces_own(paths[0], paths[1:], file)
     found: Measured = figures.measure(skin, motion, [*said, *remarks(skin, motion)])
     data = figures.as_dict(found, file=file, blender=blender_version())
     data["pictures"] = {"sheet": paths[1].name, "curve": paths[2].name}
@@ -145,8 +146,15 @@ def _write(item: Any, folder: Path, stem: str, file: str, said: Sequence[tuple[s
     pictures = [render.render(drawing) for drawing in (sheet(found, short), graph(found, short))]
     make_folder(folder)
     # The figures come last: where they are new, the pictures are.
-    for path, content in zip((*paths[1:], paths[0]), [*pictures, as_json(data).encode("ascii")], strict=True):
-        write_whole(path, content)
+    contents = dict(zip((*paths[1:], paths[0]), [*pictures, as_json(data).encode("ascii")], strict=True))
+    new = [path for path in paths if not os.path.lexists(path)]
+    try:
+        for path, content in contents.items():
+            write_whole(path, content)
+    except BaseException:
+        for path in new:  # a picture without figures would be in the way of the next run
+            path.unlink(missing_ok=True)
+        raise
     return Previewed(skin.mesh, data, paths)
 
 

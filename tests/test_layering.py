@@ -50,7 +50,7 @@ MAY_IMPORT = {
     "key_signs": {"clip", "edit", "finding", "keys", "proof", "rotation"},
     "profiles": {"audit", "errors", "finding", "fixing", "rules"},
     "files": {"clip", "errors", "finding", "rotation"},
-    "preview": {"clip", "escapes", "skinning", "version"},
+    "preview": {"clip", "errors", "escapes", "skinning", "version"},
     "previewing": {"blender", "errors", "escapes", "preview", "publish", "reports", "sources"},
     "blender": {
         "cli",

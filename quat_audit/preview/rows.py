@@ -56,7 +56,7 @@ def choose(found: Measured) -> list[Row]:
     thinnest = found.thinnest
     if thinnest is not None and scan.radius[thinnest] < THIN:
         frame, joint = thinnest
-        lost = 1.0 - np.nanmin(scan.radius, axis=1)
+        lost = 1.0 - np.fmin.reduce(scan.radius, axis=1)  # NaN on a frame on which no joint has a radius
         place = (first, GAP) if lost[first] >= NEARLY * lost[frame] else (frame, LOSS)
         text = f"Thinnest: {scan.bones[joint]}, {100.0 * scan.radius[thinnest]:.1f} % of DQS"
         wanted.setdefault(place, []).append(text)

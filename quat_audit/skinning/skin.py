@@ -289,11 +289,12 @@ def make_motion(deform: npt.ArrayLike, frames: npt.ArrayLike | None = None, acti
 
 
 def size_of(vertices: Floats) -> float:
-    """Diagonal of the bounding box of (V, 3) points, 0 without any: what "of the mesh" in a percentage means."""
-    if not len(vertices):
-        return 0.0
-    with np.errstate(invalid="ignore"):
-        return float(np.linalg.norm(np.nanmax(vertices, axis=0) - np.nanmin(vertices, axis=0)))
+    """Diagonal of the bounding box of (V, 3) points, 0 without any: what "of the mesh" in a percentage means.
+
+    A point with a coordinate that is NaN or infinite has no place and does not count.
+    """
+    placed = vertices[np.isfinite(vertices).all(axis=1)]
+    return float(np.linalg.norm(np.ptp(placed, axis=0))) if len(placed) else 0.0
 
 
 def select(skin: Skin, vertices: Ints) -> Skin:

@@ -18,8 +18,9 @@ def empty_file():
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """For tests of figures alone: rendering takes seconds, and is tested in test_preview_pictures.py."""
     from quat_audit.blender import render
+    from quat_audit.preview.png import SIGNATURE
 
-    monkeypatch.setattr(render, "render", lambda drawing: b"no picture" * 1100)
+    monkeypatch.setattr(render, "render", lambda drawing: SIGNATURE + b"no picture" * 1100)
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 import example_limbs  # noqa: E402
 
 from quat_audit import api  # noqa: E402
+from quat_audit.preview.png import SIGNATURE  # noqa: E402
 from tests.blender import skinned  # noqa: E402
 from tests.blender.previewed import read, run, save  # noqa: E402
 
@@ -112,8 +114,9 @@ def test_twice_the_same_bytes_and_earlier_results_are_replaced(limbs: Path, tmp_
     file = limbs / "bent_elbow.blend"
     assert run("preview", file, "--frames", "21", "--output", tmp_path) == 0
     first = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
-    (tmp_path / "Bent Elbow.json").write_text("old", encoding="utf-8")
-    (tmp_path / "Bent Elbow-sheet.png").write_bytes(b"old")
+    old = {"schema": "quat_audit.preview/0", "file": "/elsewhere/bent_elbow.blend"}
+    (tmp_path / "Bent Elbow.json").write_text(json.dumps(old), encoding="utf-8")
+    (tmp_path / "Bent Elbow-sheet.png").write_bytes(SIGNATURE + b"old")
     assert run("preview", file, "--frames", "21", "--output", tmp_path) == 0
     assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == first
 

@@ -13,6 +13,7 @@ bpy = pytest.importorskip("bpy")
 
 from quat_audit import api  # noqa: E402
 from quat_audit.errors import InputError  # noqa: E402
+from quat_audit.preview.png import SIGNATURE  # noqa: E402
 from tests.blender import skinned  # noqa: E402
 from tests.blender.previewed import read, run, save  # noqa: E402
 
@@ -203,7 +204,7 @@ def test_a_sheet_that_cannot_be_written_leaves_the_earlier_figures(tmp_path: Pat
         assert says in capsys.readouterr().err
         assert {path: path.read_bytes() for path in out.iterdir() if path.is_file()} == before
         (out / f"Tube{ending}").rmdir()
-        (out / f"Tube{ending}").write_bytes(b"earlier")
+        (out / f"Tube{ending}").write_bytes(SIGNATURE + b"earlier")
 
 
 @pytest.mark.usefixtures("no_pictures")

@@ -15,8 +15,9 @@ from quat_audit.clip import frame_words
 from quat_audit.escapes import file_stems
 from quat_audit.preview import figures, png, rows, sheet, usable, view
 from quat_audit.preview.drawing import Patch, cropped, tick, ticks
+from quat_audit.preview.graph import graph
 from quat_audit.skinning import radius
-from quat_audit.skinning.heat import CUT, GAP
+from quat_audit.skinning.heat import CUT, GAP, LOSS
 from quat_audit.skinning.joints import joints
 from quat_audit.skinning.skin import Motion
 from tests.skinning import scalar
@@ -118,6 +119,31 @@ def test_a_mesh_without_a_difference_shows_one_frame_and_says_so() -> None:
     (row,) = rows.choose(found)
     assert row.titles == ("LBS and DQS give the same shape",) and row.vertex == -1
     assert not sheet.sheet(found, "x").patches[0].shade
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_a_frame_on_which_no_joint_has_a_radius() -> None:
+    skin, motion = ring(X, [150.0, 179.0, 90.0])
+    found = figures.measure(skin, motion)
+    gap, kept = found.scan.gap.copy(), found.scan.radius.copy()
+    gap[2], kept[2] = 10.0 * gap.max(), np.nan  # the largest gap is there: it stands for no joint's loss
+    found = replace(found, scan=replace(found.scan, gap=gap, radius=kept))
+    assert [(row.frame, row.kind) for row in rows.choose(found)] == [(2, GAP), (1, LOSS)]
+    assert found.thinnest == (1, 0)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("preserve_volume", [False, True])
+@pytest.mark.parametrize("left", [0, 1, 2])
+def test_vertices_without_a_place_are_no_warning(left: int, preserve_volume: bool) -> None:
+    """All of them but the first few are NaN: measured and drawn all the same."""
+    skin, motion = ring(Y, [0.0, 90.0], preserve_volume=preserve_volume)
+    skin = replace(skin, vertices=np.where(np.arange(len(skin))[:, None] < left, skin.vertices, np.nan))
+    found = figures.measure(skin, motion)
+    size = 1000.0 * float(np.linalg.norm(np.ptp(skin.vertices[:left], axis=0))) if left else 0.0
+    assert found.scan.size_mm == pytest.approx(size)
+    assert sheet.sheet(found, "x").labels and graph(found, "x").labels
+    assert (figures.as_dict(found, file="x", blender=None)["worst"]["gap"]["mm"] > 0) == (left > 0)
 
 
 def test_looking_from_where_a_bend_shows() -> None:
@@ -250,6 +276,7 @@ def test_names_of_files() -> None:
 
 def test_a_name_that_another_makes_for_itself() -> None:
     assert len(set(file_stems(["a", "a-2", "A"]))) == 3
+    assert file_stems(["Body", "Body", "Body-2", "Body"]) == ["Body", "Body-2", "Body-2-2", "Body-3"]
     assert len({stem.casefold() for stem in file_stems(["a", "A", "a-2", "a-2-2"])}) == 4
 
 

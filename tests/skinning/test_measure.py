@@ -11,7 +11,7 @@ import pytest
 
 from quat_audit.skinning import displacement, dual_quaternion, linear, measure
 from quat_audit.skinning.joints import joints
-from quat_audit.skinning.skin import Motion, select
+from quat_audit.skinning.skin import Motion, select, size_of
 from tests.skinning import scalar
 
 X, Z = (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)
@@ -172,3 +172,10 @@ def test_a_vertex_without_a_place_takes_nothing_with_it() -> None:
     for values in (holed.gap, holed.gap_mean, holed.radius, holed.bulge, holed.cut):
         assert np.isfinite(values).all()
     np.testing.assert_allclose(holed.radius, whole.radius, atol=0.02)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_the_size_is_that_of_the_vertices_that_have_a_place() -> None:
+    points = np.array([(0.0, 0, 0), (1, 2, 2), (math.nan, 9, 9), (-math.inf, 0, 0), (0, 0, math.inf)])
+    assert size_of(points) == 3.0
+    assert size_of(points[2:]) == size_of(points[:0]) == 0.0
