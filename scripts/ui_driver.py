@@ -168,12 +168,13 @@ class Hands:
                 bpy.ops.ui.copy_data_path_button(full_path=True)
         return str(manager.clipboard)
 
-    def find(self, pattern: str, kind: str = "VIEW_3D") -> Turns:
+    def find(self, pattern: str, kind: str = "VIEW_3D", *, anew: bool = False) -> Turns:
         """Move the mouse onto the button whose command (or property) matches; whether there is one.
 
-        Looks where it was the last time, then at all that is seen, then scrolls the sidebar down, as one would.
+        Looks where it was the last time (unless it is to be looked for anew), then at all that is seen, from the top,
+        then scrolls the sidebar down, as one would.
         """
-        if (kind, pattern) in self._seen:
+        if (kind, pattern) in self._seen and not anew:
             yield from self.move(*self._seen[kind, pattern])
             if self.is_lit(pattern, kind):
                 return True

@@ -91,24 +91,33 @@ def audit(hands: Hands, kind: str = "VIEW_3D") -> Turns:
 
 def choose(hands: Hands, code: str, bone: str, kind: str = "VIEW_3D") -> Turns:
     """Click the rows of the list from the top until the finding is the chosen one; whether it is."""
-    if not (yield from hands.find(r"\.quat_audit\.active$", kind)):
+    if not (yield from hands.find(r"\.quat_audit\.active$", kind, anew=True)):
         raise Stuck("no list of findings in the panel")
     height = round(20 * bpy.context.preferences.system.ui_scale)
-    top, (x, y) = hands.at[1], hands.at
-    clicks = 0
+    # The first row was met at its upper edge: from there a row's height leads to the line between two rows, where
+    # nothing is lit.
+    x, top = hands.at[0], hands.at[1] - height // 2
+    y = top
     for _ in range(12):
-        while hands.property_under_mouse(kind).endswith(".quat_audit.active"):
+        while (yield from _on_row(hands, x, y, kind)):
             yield from hands.click()
-            clicks += 1
             found = active()
             if found is not None and (found.code, found.bone) == (code, bone):
                 return True
             y -= height
-            yield from hands.move(x, y)
         yield from hands.move(x, top)
         yield from hands.wheel(True, 3)  # over a list the wheel scrolls the list
         yield from hands.settle()
         y = top
+    return False
+
+
+def _on_row(hands: Hands, x: int, y: int, kind: str) -> Turns:
+    """Move onto a row of the list; whether there is one. A row has words of its own, beside which it is met."""
+    for beside in (0, 60, -60):
+        yield from hands.move(x + beside, y)
+        if hands.property_under_mouse(kind).endswith(".quat_audit.active"):
+            return True
     return False
 
 
