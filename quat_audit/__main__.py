@@ -27,7 +27,7 @@ def _fill_closed() -> None:
 
 def _run() -> int:
     try:
-        from .cli import main
+        from .cli.main import main
     except ModuleNotFoundError as error:
         if error.name != "numpy":
             raise

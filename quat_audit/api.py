@@ -12,7 +12,7 @@
     meshes = api.preview_file("hero.blend", "previews/")           # LBS against DQS: figures and pictures
     mesh = api.preview_object(bpy.context.object, "previews/")     # in Blender; the session stays as it is
 
-What is returned are the plain records of `finding.py`; `reports.FORMATS` renders them.
+What is returned are the plain records of `findings/`; `reports.FORMATS` renders them.
 """
 
 from __future__ import annotations
@@ -22,16 +22,17 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from . import previewing
-from .audit import audit_clip, audit_skin, unfixable_where_read_only
-from .clip import Clip
+from .audit.pipeline import audit_clip, audit_skin, unfixable_where_read_only
+from .audit.repair import Repair, SkinRepair, repair_clip, repair_skin
+from .audit.settings import DEFAULT, Settings
 from .errors import InputError
-from .finding import FileRepair, FileReport, Finding, Repair, SkinRepair
-from .fixing import DEFAULT, Settings, audit_opened, fix_opened, make_target
-from .previewing import Previewed, Step
-from .publish import Publisher
-from .repair import repair_clip, repair_skin
-from .sources import AUTO, BLENDER, how, open_path
+from .findings.finding import FileRepair, FileReport, Finding
+from .motion.clip import Clip
+from .run import preview
+from .run.fix import audit_opened, fix_opened, make_target
+from .run.opening import open_path
+from .run.preview import Previewed, Step
+from .run.publish import Publisher
 
 __all__ = [
     "DEFAULT",
@@ -44,7 +45,6 @@ __all__ = [
     "fix_file",
     "fix_mesh",
     "fix_object",
-    "output_suffix",
     "preview_file",
     "preview_object",
     "preview_steps",
@@ -93,11 +93,6 @@ def fix_file(
         return report
 
     return _guarded(path, work, report)
-
-
-def output_suffix(path: Path, via: str = AUTO) -> str:
-    """The suffix that a repaired file gets: what Blender imports is saved as .blend."""
-    return ".blend" if how(path, via) == BLENDER else path.suffix
 
 
 def audit_action(action: Any, settings: Settings = DEFAULT) -> list[Finding]:
@@ -150,7 +145,7 @@ def fix_mesh(obj: Any, settings: Settings = DEFAULT, frames: Sequence[float] | N
     Raises:
         LookupError: as `audit_mesh`; or the mesh is in edit mode.
     """
-    from .blender import skin
+    from .blender.skin import mesh as skin
 
     posed = _posed(obj, frames)
     repair = repair_skin(posed.record.skin, posed.motion, settings.rules, settings.limits, unsafe=settings.unsafe)
@@ -179,7 +174,7 @@ def preview_steps(
     path: str | Path, output: str | Path, *, name: str = "", frames: Sequence[float] | None = None
 ) -> Iterator[Step]:
     """As `preview_file`, mesh by mesh, for who shows progress or may stop in between."""
-    return previewing.steps(Path(path), Path(output), name=name, frames=frames)
+    return preview.steps(Path(path), Path(output), name=name, frames=frames)
 
 
 def preview_object(obj: Any, output: str | Path, frames: Sequence[float] | None = None) -> Previewed:
@@ -189,11 +184,11 @@ def preview_object(obj: Any, output: str | Path, frames: Sequence[float] | None 
         LookupError: as `audit_mesh`; or no vertex of it follows a bone.
         InputError: the files cannot be written.
     """
-    return previewing.preview_object(obj, Path(output), frames)
+    return preview.preview_object(obj, Path(output), frames)
 
 
 def _posed(obj: Any, frames: Sequence[float] | None) -> Any:
-    from .blender import posed_skin
+    from .blender.skin import posed as posed_skin
 
     return posed_skin.read_posed_object(obj, frames)
 

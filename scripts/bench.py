@@ -171,7 +171,7 @@ def _loop_over_keys(curves: Any) -> int:
 
 
 def _quaternions(repeat: int, profile: bool) -> Iterator[Row]:
-    from quat_audit.audit import audit_clip
+    from quat_audit.audit.pipeline import audit_clip
     from quat_audit.blender import read
 
     action, curves = _rig(100, "QUATERNION")
@@ -200,8 +200,8 @@ def _euler(repeat: int, profile: bool) -> Row:
     import bpy
     import numpy as np
 
+    from quat_audit.audit.repair import repair_clip
     from quat_audit.blender import read, write
-    from quat_audit.repair import repair_clip
     from quat_audit.rules import RULES
 
     bones, keys = 100, 2000
@@ -267,7 +267,7 @@ def _silent() -> Iterator[None]:
 
 def _bytes(repeat: int, profile: bool, glb: Path | None) -> Row:
     from quat_audit.api import Settings, audit_file
-    from quat_audit.sources import BLENDER
+    from quat_audit.run.opening import BLENDER
 
     with tempfile.TemporaryDirectory() as folder:
         path = glb or _baked_glb(Path(folder) / "baked.glb")
@@ -340,7 +340,7 @@ def _baked_glb(path: Path) -> Path:
 def _growth(repeat: int, largest: int) -> Row:
     import numpy as np
 
-    from quat_audit.audit import audit_clip
+    from quat_audit.audit.pipeline import audit_clip
     from quat_audit.blender import read
 
     sizes, seconds = [size for size in (10**4, 10**5, 10**6, 10**7) if size <= largest], []

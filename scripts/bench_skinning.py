@@ -70,7 +70,8 @@ def _methods(repeat: int, profile: bool, make_rig: Callable[[int, str], tuple[An
     import bpy
     import numpy as np
 
-    from quat_audit.blender import pose, skin
+    from quat_audit.blender import pose
+    from quat_audit.blender.skin import mesh as skin
     from quat_audit.skinning import dual_quaternion, linear
 
     armature, _, _ = _chain(make_rig)
@@ -139,7 +140,8 @@ def _clip(
 ) -> Row:
     import bpy
 
-    from quat_audit.blender import pose, skin
+    from quat_audit.blender import pose
+    from quat_audit.blender.skin import mesh as skin
     from quat_audit.skinning import measure
 
     armature, _, curves = _chain(make_rig)
@@ -176,8 +178,10 @@ def _ghost(repeat: int, profile: bool, make_rig: Callable[[int, str], tuple[Any,
     """The preview's frame but for the draw call itself: seen to be current, the pose read, packed and uploaded."""
     import bpy
 
-    from quat_audit.blender import gpu_skin, pose, skin
-    from quat_audit.blender.skin_fingerprint import fingerprint
+    from quat_audit.blender import pose
+    from quat_audit.blender.draw import ghost
+    from quat_audit.blender.skin import mesh as skin
+    from quat_audit.blender.skin.fingerprint import fingerprint
 
     headless_gpu.start()
     armature, _, _ = _chain(make_rig)
@@ -186,7 +190,7 @@ def _ghost(repeat: int, profile: bool, make_rig: Callable[[int, str], tuple[Any,
     work, cost = [], set()
     for vertices in (1_000, 100_000):
         obj, _ = _tube(vertices, armature)
-        made = gpu_skin.GpuSkin(_with_faces(skin.read_object(obj).skin))
+        made = ghost.GpuSkin(_with_faces(skin.read_object(obj).skin))
 
         def frame(obj: Any = obj, made: Any = made) -> None:
             fingerprint(obj, armature, bpy.context.scene)

@@ -50,10 +50,10 @@ def collect() -> dict[str, str]:
     for path in sorted(PACKAGE.rglob("*.py")):
         name = path.relative_to(PACKAGE).as_posix()
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        places = list(texts_of(tree, name, interface=name.startswith("ui/")))
+        places = list(texts_of(tree, name, interface=name.startswith(("ui/", "results/"))))
         if name.startswith("rules/qa"):
             places += _rule_texts(tree, name)
-        if name == "profiles.py":
+        if name == "audit/profiles.py":
             places += _profile_texts(tree, name)
         for text, where in places:
             if text is None:

@@ -24,8 +24,8 @@ if str(ROOT) not in sys.path:
 
 from example_faults import EXAMPLES  # noqa: E402 after the path
 
-from quat_audit.finding import SEVERITIES  # noqa: E402
-from quat_audit.profiles import PROFILES  # noqa: E402
+from quat_audit.audit.profiles import PROFILES  # noqa: E402
+from quat_audit.findings.finding import SEVERITIES  # noqa: E402
 from quat_audit.rules import RULES, Rule  # noqa: E402
 
 FOLDER = ROOT / "docs" / "rules"

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from quat_audit.clip import (
+from quat_audit.motion.clip import (
     COMPONENTS,
     EULER,
     LINEAR,

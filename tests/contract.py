@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from quat_audit.audit import Overrides, find
-from quat_audit.clip import EULER, QUATERNION, Clip
-from quat_audit.finding import NONE, SAFE, Repair
-from quat_audit.repair import repair_clip
+from quat_audit.audit.pipeline import find
+from quat_audit.audit.repair import Repair, repair_clip
+from quat_audit.audit.settings import Overrides
+from quat_audit.findings.finding import NONE, SAFE
+from quat_audit.motion.clip import EULER, QUATERNION, Clip
 from quat_audit.rules import Rule
 from tests.oracle import KEY_DEG, key_tolerance_deg, path_deg, scalar_row, turn_deg, union_rows
 

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from quat_audit.clip import BEZIER, COMPONENTS, CONSTANT, EULER, LINEAR, QUATERNION, SLERP, Clip
-from quat_audit.rotation.curve import evaluate
+from quat_audit.motion.clip import BEZIER, COMPONENTS, CONSTANT, EULER, LINEAR, QUATERNION, SLERP, Clip
+from quat_audit.motion.curve import evaluate
 
 KEY_DEG = 1e-4
 PATH_SAMPLES = 24

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The arrows of the floor plan, made true: who may import whom. Read from the source, nothing is run."""
+"""The floor plan, made true: one ordered list of floors, read against the source. Nothing is run but the last test."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -15,206 +17,199 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "quat_audit"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
-BLENDER_MODULES = {
-    "bmesh",
-    "bpy",
-    "mathutils",
-    "gpu",
-    "addon_utils",
-    "bl_ext",
-    "bpy_extras",
-    "gpu_extras",
-    "idprop",
-    "blf",
-}
-OURS = {"blender", "ui"}  # the only folders that may import them
-
-# What a part of the house may import of the rest (besides itself). Missing: anything but blender and ui.
-MAY_IMPORT = {
-    "ignores": set(),
-    "pausing": set(),
-    "clip": {"ignores"},
-    "errors": set(),
-    "version": set(),
-    "finding": {"clip", "skinning"},
-    "rotation": {"clip", "pausing"},
-    "keys": {"clip", "pausing", "rotation"},
-    "measure": {"clip", "keys", "pausing", "rotation"},
-    "edit": {"clip", "keys", "rotation"},
-    "skinning": {"clip", "ignores", "pausing", "rotation"},
-    "rules": {"clip", "edit", "finding", "keys", "measure", "rotation", "skinning"},
-    "audit": {"clip", "finding", "keys", "measure", "pausing", "rotation", "rules", "skinning"},
-    "proof": {"clip", "finding", "keys", "measure", "rotation"},
-    "repair": {"audit", "clip", "edit", "finding", "proof", "rules", "skinning"},
-    "comparison": {"clip", "finding", "keys", "measure", "rotation"},
-    "key_signs": {"clip", "edit", "finding", "keys", "proof", "rotation"},
-    "profiles": {"audit", "errors", "finding", "fixing", "rules"},
-    "files": {"clip", "errors", "finding", "rotation"},
-    "preview": {"clip", "errors", "escapes", "skinning", "version"},
-    "previewing": {"blender", "errors", "escapes", "preview", "publish", "reports", "sources"},
-    "blender": {
-        "cli",
-        "clip",
-        "comparison",
-        "errors",
-        "finding",
-        "ignores",
-        "preview",
-        "rotation",
-        "skinning",
-        "version",
-    },
-    "inputs": {"errors"},
-    "escapes": set(),
-    "interruption": set(),
-    "terminal": {"errors", "escapes"},
-    "places": {"api", "errors", "inputs", "publish"},
-    "publish": {"errors"},
-    "reports": {"escapes", "finding", "version"},
-    "sources": {"blender", "clip", "errors", "files", "finding", "inputs", "publish", "skinning"},
-    "fixing": {"audit", "clip", "errors", "finding", "proof", "publish", "repair", "rules", "sources"},
-    "api": {"audit", "blender", "clip", "errors", "finding", "fixing", "previewing", "publish", "repair", "sources"},
-    "cli_preview": {"api", "errors", "escapes", "interruption", "preview", "previewing", "terminal"},
-    "cli": {
-        "api",
-        "cli_preview",
-        "errors",
-        "finding",
-        "inputs",
-        "interruption",
-        "places",
-        "profiles",
-        "publish",
-        "reports",
-        "rules",
-        "sources",
-        "terminal",
-        "version",
-    },
-    "ui": {
-        "api",
-        "audit",
-        "blender",
-        "clip",
-        "comparison",
-        "edit",
-        "errors",
-        "finding",
-        "fixing",
-        "ignores",
-        "key_signs",
-        "keys",
-        "measure",
-        "profiles",
-        "proof",
-        "repair",
-        "reports",
-        "rotation",
-        "rules",
-        "skinning",
-        "version",
-    },
-    "__main__": {"cli"},
-    "__init__": {"blender", "ui"},
-}
-# One file of blender/ is a door into the house, not part of the adapter.
-ONLY_FROM = {("blender", "cli"): {"command.py"}}
+# From the top. A module may import what stands on a lower line, and its own room; side by side on a line nobody
+# imports the other. A name ending in / is a room with all that is in it; "." is the package's own __init__.
+FLOORS = """
+    . __main__
+    ui/__init__
+    ui/command
+    cli/
+    ui/hooks ui/menus ui/skin/panel ui/preview/panel
+    ui/operators/ ui/panel ui/preview/operators ui/comparison/operators
+    ui/lists
+    ui/following
+    ui/comparison/state ui/preview/state
+    ui/comparison/graph ui/preview/drawing
+    ui/comparison/view ui/preview/held
+    ui/preview/source
+    ui/repairing
+    ui/skin/
+    ui/auditing
+    ui/properties ui/preview/properties
+    ui/scope
+    ui/preferences
+    ui/wording ui/icons
+    ui/canvas ui/handlers ui/translations ui/windows
+    api
+    run/
+    results/
+    reports/
+    blender/skin/previews
+    blender/skin/show blender/skin/posed blender/draw/render blender/stage
+    blender/skin/mesh
+    blender/write blender/show
+    blender/read
+    blender/skin/reasons blender/draw/ghost
+    blender/open
+    blender/playback blender/pose blender/skin/group_users
+    blender/users blender/ignore blender/draw/shader
+    blender/compat blender/linked blender/saving blender/scripted
+    blender/skin/fingerprint
+    files/gltf/ files/bvh/ files/fbx
+    files/source
+    comparison/ preview/
+    audit/
+    rules/
+    skinning/
+    motion/
+    findings/
+    rotation/
+    text
+    arrays errors pausing version
+"""
+BPY = {"bmesh", "bpy", "mathutils", "gpu", "addon_utils", "bl_ext", "bpy_extras", "gpu_extras", "idprop", "blf"}
+WITH_BPY = (
+    "blender/",
+    "ui/",
+)  # the only rooms that may import them; the other rooms import these within functions only
 
 
-def _part(path: Path) -> str:
-    relative = path.relative_to(PACKAGE)
-    return relative.parts[0] if len(relative.parts) > 1 else relative.stem
+class Import(NamedTuple):
+    """`line` imports `name`: a module of the package as its path, or the top of another package."""
+
+    line: int
+    name: str
+    ours: bool
+    at_import: bool
 
 
-def _imports(path: Path) -> Iterator[tuple[int, str, bool]]:
-    """(relative level, dotted name, at module level) of every import. For `from . import x`, the name is x."""
+def _name(path: Path) -> str:
+    """ "ui/panel", "ui/__init__" for a room itself when it has code, "." for the package."""
+    name = path.relative_to(PACKAGE).with_suffix("").as_posix()
+    return "." if name == "__init__" else name
+
+
+@cache
+def _imports(path: Path) -> tuple[Import, ...]:
+    return tuple(_read_imports(path))
+
+
+def _read_imports(path: Path) -> Iterator[Import]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     top = set(map(id, tree.body))
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
-                yield 0, alias.name, id(node) in top
+                yield Import(node.lineno, alias.name.split(".")[0], False, id(node) in top)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield Import(node.lineno, str(node.module).split(".")[0], False, id(node) in top)
         elif isinstance(node, ast.ImportFrom):
-            if node.module:
-                yield node.level, node.module, id(node) in top
-            else:
-                for alias in node.names:
-                    yield node.level, alias.name, id(node) in top
+            folder = path.parents[node.level - 1]
+            assert folder == PACKAGE or PACKAGE in folder.parents, f"{path} imports from above the package"
+            folder = folder.joinpath(*(node.module or "").split("."))
+            for alias in node.names:
+                target = folder / alias.name
+                if not target.is_dir() and not target.with_suffix(".py").exists():
+                    target = folder  # a name within the module
+                if target.is_dir():
+                    target /= "__init__"
+                yield Import(node.lineno, _name(target.with_suffix(".py")), True, id(node) in top)
 
 
-def _parts_imported(path: Path) -> Iterator[str]:
-    depth = len(path.relative_to(PACKAGE).parts)  # 1: in the package itself
-    for level, name, _ in _imports(path):
-        if level == depth:
-            yield name.split(".")[0]
-        elif level:
-            assert level < depth, f"{path.name} imports from above the package"
-            yield path.relative_to(PACKAGE).parts[0]
+@cache
+def _floors() -> list[list[str]]:
+    return [line.split() for line in reversed(FLOORS.strip().splitlines())]  # rising
 
 
-def _id(path: Path) -> str:
-    return path.relative_to(PACKAGE).as_posix()
+@cache
+def _room(name: str) -> str:
+    """The entry of the floors that a module belongs to: the longest that fits; "" for none."""
+    entries = [entry for floor in _floors() for entry in floor]
+    fitting = [e for e in entries if name == e or (e.endswith("/") and f"{name}/".startswith(e))]
+    return max(fitting, key=len, default="")
 
 
-def test_every_part_has_its_place() -> None:
-    assert {_part(path) for path in FILES} <= set(MAY_IMPORT)
-    assert len(FILES) > 20
+def test_every_module_has_its_floor_and_every_floor_its_modules() -> None:
+    # A room's own docstring says where things are; it stands nowhere unless it has code.
+    named = {
+        _room(_name(p)) for p in FILES if p.stem != "__init__" or len(ast.parse(p.read_text(encoding="utf-8")).body) > 1
+    }
+    assert "" not in named, [_name(p) for p in FILES if not _room(_name(p))]
+    assert {entry for floor in _floors() for entry in floor} == named
 
 
-@pytest.mark.parametrize("path", FILES, ids=_id)
-def test_imports_go_one_way(path: Path) -> None:
-    part = _part(path)
-    for imported in _parts_imported(path):
-        assert imported == part or imported in MAY_IMPORT[part], f"{_id(path)} must not import {imported}"
-        only = ONLY_FROM.get((part, imported))
-        assert only is None or path.name in only, f"{_id(path)} must not import {imported}"
+def test_imports_point_down() -> None:
+    height = {entry: number for number, floor in enumerate(_floors()) for entry in floor}
+    wrong = []
+    for path in FILES:
+        mine = _room(_name(path))
+        for found in _imports(path):
+            other = _room(found.name) if found.ours else mine
+            if other and other != mine and height[other] >= height[mine]:
+                wrong.append(f"{_name(path)}:{found.line} ({mine}) must not import {found.name} ({other})")
+    assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("path", FILES, ids=_id)
-def test_only_the_adapter_imports_blender_and_nothing_imports_the_package_by_name(path: Path) -> None:
-    for level, name, _ in _imports(path):
-        module = name.split(".")[0]
-        if level == 0:
-            assert module != PACKAGE.name, f"{_id(path)}: as an extension the package has another name"
-            assert module not in BLENDER_MODULES or _part(path) in OURS, f"{_id(path)} must not import {module}"
-            allowed = module in sys.stdlib_module_names or module == "numpy" or module in BLENDER_MODULES
-            assert allowed, f"{_id(path)} imports {module}, which is neither the standard library nor NumPy"
+def test_only_the_adapter_imports_blender_and_nothing_imports_the_package_by_name() -> None:
+    wrong = []
+    for path in FILES:
+        for found in _imports(path):
+            where = f"{_name(path)}:{found.line}"
+            with_bpy = _name(path).startswith(WITH_BPY)
+            if found.ours:
+                if found.at_import and found.name.startswith(WITH_BPY) and not with_bpy:
+                    wrong.append(f"{where} imports the adapter when it is imported")
+            elif found.name == PACKAGE.name:
+                wrong.append(f"{where}: as an extension the package has another name")
+            elif found.name in BPY and not with_bpy:
+                wrong.append(f"{where} must not import {found.name}")
+            elif found.name not in sys.stdlib_module_names and found.name != "numpy" and found.name not in BPY:
+                wrong.append(f"{where} imports {found.name}, which is neither the standard library nor NumPy")
+    assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("path", [p for p in FILES if _part(p) not in OURS], ids=_id)
-def test_the_adapter_is_imported_only_where_it_is_used(path: Path) -> None:
-    for level, name, top in _imports(path):
-        assert not (level and top and name.split(".")[0] in OURS), (
-            f"{_id(path)} imports the adapter when it is imported"
-        )
+def test_only_the_command_line_prints() -> None:
+    for path in FILES:
+        calls = [n.func for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, ast.Call)]
+        prints = [call for call in calls if isinstance(call, ast.Name) and call.id == "print"]
+        assert not prints or _name(path).startswith("cli/"), _name(path)
 
 
-@pytest.mark.parametrize("path", FILES, ids=_id)
-def test_only_the_command_line_prints(path: Path) -> None:
-    calls = [n.func for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, ast.Call)]
-    prints = [call for call in calls if isinstance(call, ast.Name) and call.id == "print"]
-    assert not prints or path.name == "cli.py"
+def test_every_file_says_its_licence_and_what_it_is_and_stays_short() -> None:
+    for path in FILES:
+        text = path.read_text(encoding="utf-8")
+        assert text.startswith("# SPDX-License-Identifier: GPL-3.0-or-later\n"), path
+        assert ast.get_docstring(ast.parse(text)), f"{path}: no module docstring"
+        assert text.count("\n") <= 420, path
+        assert path.stem not in ("utils", "helpers", "common", "misc"), path
 
 
-@pytest.mark.parametrize("path", FILES, ids=_id)
-def test_every_file_says_its_licence_and_what_it_is_and_stays_short(path: Path) -> None:
-    text = path.read_text(encoding="utf-8")
-    assert text.startswith("# SPDX-License-Identifier: GPL-3.0-or-later\n")
-    assert ast.get_docstring(ast.parse(text)) or path.stat().st_size < 60, "no module docstring"
-    assert text.count("\n") <= 420
-    assert path.stem not in ("utils", "helpers", "common", "misc")
+def test_the_top_of_the_package_stays_small() -> None:
+    rooms = [p for p in PACKAGE.iterdir() if p.is_dir() and p.name != "__pycache__"]
+    assert len(rooms) <= 16
+    assert len(list(PACKAGE.glob("*.py"))) <= 8
 
 
 def test_importing_everything_but_the_adapter_imports_no_blender() -> None:
     modules = [
         ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
         for path in FILES
-        if _part(path) not in (*OURS, "__main__")
+        if not _name(path).startswith(WITH_BPY) and path.stem != "__main__"
     ]
+    assert len(modules) > 20
     code = (
         "import importlib, sys\n"
         f"for name in {modules!r}: importlib.import_module(name)\n"
-        f"print(sorted(set(sys.modules) & {BLENDER_MODULES!r}))"
+        f"print(sorted(set(sys.modules) & {BPY!r}))"
     )
     run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (run.returncode, run.stdout.strip()) == (0, "[]"), run.stderr
+
+
+@pytest.mark.parametrize(
+    "source, target",
+    [("motion/clip", "rules/rule"), ("findings/finding", "motion/clip"), ("blender/read", "ui/panel")],
+)
+def test_the_floors_would_forbid(source: str, target: str) -> None:
+    height = {entry: number for number, floor in enumerate(_floors()) for entry in floor}
+    assert height[_room(source)] < height[_room(target)]

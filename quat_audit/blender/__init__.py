@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The bpy adapter: what Blender has open <-> Clips. It knows no rule.
+"""The bpy adapter: what Blender has open <-> subjects. It knows no rule.
 
-compat.py   every difference between Blender versions, one function each
-users.py    who plays an action, and how (rotation modes, stored pose, drivers)
-read.py     actions -> Clips
-write.py    an edited Clip -> the action it came from
-open.py     open, import and save files headless
-gpu_skin.py gpu_shader.py    a skin drawn at any pose, skinned by the graphics card
+compat.py    every difference between Blender versions, one function each
+open.py      open and import files headless; saving.py save them; scripted.py drivers that need Python
+users.py     who plays an action, and how (rotation modes, stored pose, drivers)
+read.py      actions -> Clips; write.py an edited Clip -> the action it came from
+playback.py  what plays in a scene, and on which frames; pose.py poses of a rig, frame by frame
+linked.py    libraries, and those that are missing
+ignore.py    ignores as they are kept in the file
+show.py      go to a frame, select bones and keys; stage.py a rig as the before and after draws it
+skin/        skinned meshes <-> Skins
+draw/        pictures: the skinning preview by the graphics card, drawings rendered by Cycles
 
 Import the modules, not this package: importing it must not import bpy.
 """

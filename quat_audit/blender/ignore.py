@@ -9,7 +9,7 @@ from typing import Any
 
 import bpy
 
-from ..ignores import Ignore, as_text, from_text
+from ..findings.ignores import Ignore, as_text, from_text
 
 PROPERTY = "quat_audit_ignores"
 

@@ -17,10 +17,10 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ..clip import Bools, Floats
+from ..arrays import Bools, Floats
 from ..errors import SkinError
-from ..finding import Text
 from ..skinning.skin import Motion
+from ..text import Text
 
 _CHANNELS = (
     ("location", 3),

@@ -16,8 +16,8 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ..clip import BEZIER, COMPONENTS, Clip, Curves, Cycles, Track, make_curves, make_tracks
-from ..finding import Text
+from ..motion.clip import BEZIER, COMPONENTS, Clip, Curves, Cycles, Track, make_curves, make_tracks
+from ..text import Text
 from . import compat, ignore, users
 from .users import Key, Played, User
 

@@ -10,7 +10,7 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ..finding import Text
+from ..text import Text
 from . import compat
 from .read import BlenderClip, find_set
 

@@ -13,9 +13,10 @@ import bpy
 import numpy as np
 from mathutils import Euler, Quaternion
 
-from ..clip import EULER_ORDERS, QUATERNION, Floats
+from ..arrays import Floats
 from ..comparison.kinematics import Rig, Stage
-from ..finding import Text
+from ..motion.clip import EULER_ORDERS, QUATERNION
+from ..text import Text
 from . import compat
 from .pose import stepping
 

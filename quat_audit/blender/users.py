@@ -9,7 +9,7 @@ from typing import Any
 
 import bpy
 
-from ..clip import AXIS_ANGLE, EULER, EULER_ORDERS, QUATERNION
+from ..motion.clip import AXIS_ANGLE, EULER, EULER_ORDERS, QUATERNION
 from . import compat
 
 # Property → kind of rotation. Blender has no delta_rotation_axis_angle.

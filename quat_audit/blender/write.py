@@ -14,7 +14,7 @@ from typing import Any
 import bpy
 import numpy as np
 
-from ..clip import BEZIER, Clip, Curves
+from ..motion.clip import BEZIER, Clip, Curves
 from . import compat, users
 from .read import BlenderClip, find_set
 

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..clip import AXIS_ANGLE, COMPONENTS, QUATERNION, Clip, Floats, kind_played
-from ..finding import Text
-from ..keys import SAME_TIME_FRAMES, assumed_pose
-from ..measure import path_length
+from ..arrays import Floats
+from ..motion.clip import AXIS_ANGLE, COMPONENTS, QUATERNION, Clip, kind_played
+from ..motion.curve import evaluate
+from ..motion.keys import SAME_TIME_FRAMES, assumed_pose
+from ..motion.sweep import path_length
 from ..rotation import euler, quaternion
-from ..rotation.curve import evaluate
+from ..text import Text
 
 # Frames that are shown on either side of the place: as many as it is long itself, within these.
 LEAST_MARGIN, MOST_MARGIN = 4.0, 12.0

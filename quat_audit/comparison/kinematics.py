@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..clip import Bools, Floats, Ints
+from ..arrays import Bools, Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)

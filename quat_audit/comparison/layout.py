@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..clip import Floats, Ints
+from ..arrays import Floats, Ints
 
 # Steps between two ticks of an axis in degrees, and in frames.
 DEGREE_STEPS = (0.001, 0.01, 0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 30.0, 45.0, 60.0, 90.0)

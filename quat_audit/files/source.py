@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..clip import Clip
-from ..finding import Refused
+from ..findings.finding import Refused
+from ..motion.clip import Clip
 
 
 @dataclass(frozen=True, eq=False)

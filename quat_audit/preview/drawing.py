@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from ..clip import Floats, Ints
-from ..escapes import visible
+from ..arrays import Floats, Ints
+from ..text import visible
 
 Colour = tuple[float, float, float]
 

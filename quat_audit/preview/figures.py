@@ -13,10 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from ..clip import Floats, frame_words
+from ..arrays import Floats
 from ..skinning import radius
 from ..skinning.measure import Scan, Worst, scan
 from ..skinning.skin import Motion, Skin
+from ..text import frame_words
 from ..version import NAME, version
 
 SCHEMA = "quat_audit.preview/1"

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..clip import Floats, frame_words
+from ..arrays import Floats
+from ..text import frame_words
 from .drawing import INK, PANEL, PAPER, QUIET, RULE, STRONG, Colour, Drawing, tick, ticks
 from .figures import Measured, millimetres
 from .rows import least_mm

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..clip import Floats
+from ..arrays import Floats
 from ..skinning import heat
 from ..skinning.heat import CUT, GAP, LOSS, Kind
 from .figures import Measured, millimetres

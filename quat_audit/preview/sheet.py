@@ -12,23 +12,12 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..clip import Floats, Ints, frame_words
+from ..arrays import Floats, Ints
 from ..skinning import dual_quaternion, linear
 from ..skinning.heat import RAMP, Kind, colours
+from ..text import frame_words
 from . import view
-from .drawing import (
-    FLOOR,
-    INK,
-    MESH,
-    PANEL,
-    PAPER,
-    QUIET,
-    STRONG,
-    Drawing,
-    Patch,
-    cropped,
-    tick,
-)
+from .drawing import FLOOR, INK, MESH, PANEL, PAPER, QUIET, STRONG, Drawing, Patch, cropped, tick
 from .figures import Measured, millimetres, percent_of_mesh
 from .rows import Row, choose, least_mm
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..clip import Floats, Ints
+from ..arrays import Floats, Ints
 
 # Candidates, degrees: from the front (-Y) round Z, and up.
 AZIMUTHS = tuple(range(-180, 180, 15))

@@ -14,8 +14,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ..escapes import escape
-from ..finding import FileRepair, FileReport, Finding, Report, summary
+from ..findings.finding import FileRepair, FileReport, Finding, Report, summary
+from ..text import escape
 from ..version import NAME, version
 
 SCHEMA = "quat_audit.report/1"

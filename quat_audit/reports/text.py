@@ -9,8 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ..escapes import visible
-from ..finding import (
+from ..findings.finding import (
     ERROR,
     INTERRUPTED,
     NOTE,
@@ -24,6 +23,7 @@ from ..finding import (
     Report,
     summary,
 )
+from ..text import visible
 
 # What a person reads before giving up: the worst places of a finding, the worst findings of a clip.
 MOST_OCCURRENCES = 3

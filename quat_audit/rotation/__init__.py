@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Rotations as NumPy arrays, and the curves that animate them. No bpy.
+"""Rotations as NumPy arrays: pure algebra. No bpy.
 
 Conventions, stated once and used everywhere:
 
@@ -11,11 +11,10 @@ Conventions, stated once and used everywhere:
 * Angles are radians here; degrees only in what a person reads.
 * Euler angles are stored by axis, ``[..., 0]`` about X, and mean nothing without their order. ``"XYZ"`` applies X first
   (matrix ``Rz @ Ry @ Rx``), as Blender's rotation modes do.
-* Maths is float64, whatever comes in. The one exception is on purpose: `curve` treats *times* in the precision in
-  which the keys are stored, because Blender does, and so reaches the same place on a steep curve.
+* Maths is float64, whatever comes in. The one exception is on purpose: `motion.curve` treats *times* in the precision
+  in which the keys are stored, because Blender does, and so reaches the same place on a steep curve.
 * Functions broadcast over leading axes and do not check their input unless they say so. Checked ones raise a
   ValueError that names the argument.
 
-Modules: `quaternion`, `euler`, `interpolation` (between rotations), `easing`, `bezier` (one segment) and
-`curve` (F-curve evaluation).
+Modules: `quaternion`, `euler` (angles in any order), `interpolation` (between rotations).
 """

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..clip import EULER, Bools, Clip, Floats, Ints
-from ..edit import bridge_keys
-from ..keys import Keys
-from ..measure import to_rotation
+from ..arrays import Bools, Floats, Ints
+from ..motion.clip import EULER, Clip
+from ..motion.edit import bridge_keys
+from ..motion.keys import Keys
+from ..motion.sweep import to_rotation
 from ..rotation import euler
 from ..rotation.interpolation import slerp
 from ..rotation.quaternion import angle_between

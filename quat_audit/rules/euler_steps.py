@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..clip import EULER, Bools, Clip, Floats, Ints
-from ..edit import map_keys
-from ..finding import Strings
-from ..keys import Keys, Steps, rotation_keys, rotation_steps
-from ..measure import SAMPLES, Sweep, path_length, sweep, to_rotation
+from ..arrays import Bools, Floats, Ints, Strings
+from ..motion.clip import EULER, Clip
+from ..motion.edit import map_keys
+from ..motion.keys import Keys, Steps, rotation_keys, rotation_steps
+from ..motion.sweep import SAMPLES, Sweep, path_length, sweep, to_rotation
 from ..rotation.quaternion import hemisphere_signs
 from .rule import Limits
 

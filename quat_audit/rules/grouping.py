@@ -10,8 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..clip import Clip, Floats, Ints, frame_words
-from ..finding import NONE, SAFE, SEVERITIES, UNSAFE, Finding, Occurrences, Strings, Text
+from ..arrays import Floats, Ints, Strings
+from ..findings.finding import NONE, SAFE, SEVERITIES, UNSAFE, Finding, Occurrences
+from ..motion.clip import Clip
+from ..text import Text, frame_words
 
 Message = Callable[[Occurrences, int], Text]
 

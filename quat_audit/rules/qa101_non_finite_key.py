@@ -30,10 +30,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..clip import EULER, QUATERNION, Bools, Clip, Floats, Ints, with_curves
-from ..edit import keep_curves, keep_keys, straighten_handles
-from ..finding import ERROR, SAFE, UNSAFE, Finding, Occurrences, Text
-from ..keys import rotation_keys
+from ..arrays import Bools, Floats, Ints
+from ..findings.finding import ERROR, SAFE, UNSAFE, Finding, Occurrences
+from ..motion.clip import EULER, QUATERNION, Clip, with_curves
+from ..motion.edit import keep_curves, keep_keys, straighten_handles
+from ..motion.keys import rotation_keys
+from ..text import Text
 from .bridging import bridge_rows
 from .grouping import Faults, findings_by_path
 from .rule import STAGE_VALUES, Limits, Rule

@@ -24,9 +24,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..clip import QUATERNION, Clip
-from ..finding import ERROR, SAFE, UNSAFE, Finding, Occurrences, Text
-from ..keys import ZERO_NORM, rotation_keys
+from ..findings.finding import ERROR, SAFE, UNSAFE, Finding, Occurrences
+from ..motion.clip import QUATERNION, Clip
+from ..motion.keys import ZERO_NORM, rotation_keys
+from ..text import Text
 from .bridging import bridge_rows
 from .grouping import Faults, findings_by_track, fixable_rows
 from .rule import STAGE_VALUES, Limits, Rule

@@ -27,12 +27,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..clip import QUATERNION, Clip, Floats, Ints
-from ..edit import scale_keys
-from ..finding import NOTE, SAFE, WARNING, Finding, Occurrences, Text
-from ..keys import Keys, rotation_keys, rotation_steps
-from ..measure import played_path, step_blocks
+from ..arrays import Floats, Ints
+from ..findings.finding import NOTE, SAFE, WARNING, Finding, Occurrences
+from ..motion.clip import QUATERNION, Clip
+from ..motion.edit import scale_keys
+from ..motion.keys import Keys, rotation_keys, rotation_steps
+from ..motion.sweep import played_path, step_blocks
 from ..rotation.quaternion import angle_between
+from ..text import Text
 from .grouping import Faults, findings_by_track, fixable_rows
 from .rule import STAGE_LENGTH, Limits, Rule
 

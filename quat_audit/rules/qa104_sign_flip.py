@@ -32,12 +32,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..clip import QUATERNION, Clip
-from ..edit import scale_keys
-from ..finding import ERROR, NOTE, SAFE, UNSAFE, WARNING, Finding, Occurrences, Text
-from ..keys import rotation_keys, rotation_steps
-from ..measure import sweep
+from ..findings.finding import ERROR, NOTE, SAFE, UNSAFE, WARNING, Finding, Occurrences
+from ..motion.clip import QUATERNION, Clip
+from ..motion.edit import scale_keys
+from ..motion.keys import rotation_keys, rotation_steps
+from ..motion.sweep import sweep
 from ..rotation.quaternion import hemisphere_signs
+from ..text import Text
 from .grouping import Faults, findings_by_track, fixable_rows
 from .rule import STAGE_SIGNS, Limits, Rule
 

@@ -25,11 +25,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..clip import BEZIER, QUATERNION, SLERP, Clip, Ints
-from ..finding import ERROR, NOTE, UNSAFE, Finding, Occurrences, Text
-from ..keys import Keys, Steps, rotation_keys, rotation_steps
-from ..measure import SAMPLES, played_values, step_blocks, sweep
+from ..arrays import Ints
+from ..findings.finding import ERROR, NOTE, UNSAFE, Finding, Occurrences
+from ..motion.clip import BEZIER, QUATERNION, SLERP, Clip
+from ..motion.keys import Keys, Steps, rotation_keys, rotation_steps
+from ..motion.sweep import SAMPLES, played_values, step_blocks, sweep
 from ..rotation.quaternion import norm
+from ..text import Text
 from .grouping import Faults, findings_by_track, fixable_rows
 from .rule import STAGE_INSERT, Limits, Rule
 from .slerp_keys import insert_slerp_keys

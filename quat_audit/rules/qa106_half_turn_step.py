@@ -29,12 +29,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..clip import QUATERNION, Clip, Floats, Ints
-from ..edit import can_insert, insert_keys, scale_keys
-from ..finding import NONE, NOTE, UNSAFE, Finding, Occurrences, Text
-from ..keys import SAME_TIME_FRAMES, Keys, Steps, rotation_keys, rotation_steps
-from ..measure import SAMPLES, played_values, to_rotation
+from ..arrays import Floats, Ints
+from ..findings.finding import NONE, NOTE, UNSAFE, Finding, Occurrences
+from ..motion.clip import QUATERNION, Clip
+from ..motion.edit import can_insert, insert_keys, scale_keys
+from ..motion.keys import SAME_TIME_FRAMES, Keys, Steps, rotation_keys, rotation_steps
+from ..motion.sweep import SAMPLES, played_values, to_rotation
 from ..rotation.quaternion import angle_between, norm
+from ..text import Text
 from .grouping import Faults, findings_by_track, fixable_rows
 from .rule import STAGE_INSERT, Limits, Rule
 

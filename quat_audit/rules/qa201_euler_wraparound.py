@@ -34,9 +34,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..clip import EULER, Clip
-from ..finding import ERROR, NONE, NOTE, SAFE, UNSAFE, WARNING, Finding, Occurrences, Text
-from ..keys import rotation_keys, rotation_steps
+from ..findings.finding import ERROR, NONE, NOTE, SAFE, UNSAFE, WARNING, Finding, Occurrences
+from ..motion.clip import EULER, Clip
+from ..motion.keys import rotation_keys, rotation_steps
+from ..text import Text
 from .euler_steps import LIMITS, long_steps, movable_steps, nearest_representation
 from .grouping import Faults, findings_by_track, fixable_rows
 from .rule import STAGE_SIGNS, Limits, Rule

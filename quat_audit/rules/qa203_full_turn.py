@@ -25,12 +25,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..clip import EULER, Clip
-from ..edit import can_insert, insert_keys
-from ..finding import NONE, NOTE, UNSAFE, Finding, Occurrences, Text
-from ..keys import rotation_keys, rotation_steps
-from ..measure import played_path, sweep
+from ..findings.finding import NONE, NOTE, UNSAFE, Finding, Occurrences
+from ..motion.clip import EULER, Clip
+from ..motion.edit import can_insert, insert_keys
+from ..motion.keys import rotation_keys, rotation_steps
+from ..motion.sweep import played_path, sweep
 from ..rotation.quaternion import arc_angle
+from ..text import Text
 from .euler_steps import LIMITS as STEP_LIMITS
 from .euler_steps import long_steps
 from .grouping import Faults, findings_by_track, fixable_rows

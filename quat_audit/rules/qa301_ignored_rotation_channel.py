@@ -30,13 +30,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..clip import AXIS_ANGLE, COMPONENTS, EULER, QUATERNION, Clip, Floats, kind_played
-from ..edit import add_curves, keep_curves
-from ..finding import ERROR, NONE, NOTE, UNSAFE, Finding, Occurrences, Text
-from ..keys import rotation_keys
-from ..measure import to_rotation
+from ..arrays import Floats
+from ..findings.finding import ERROR, NONE, NOTE, UNSAFE, Finding, Occurrences
+from ..motion.clip import AXIS_ANGLE, COMPONENTS, EULER, QUATERNION, Clip, kind_played
+from ..motion.edit import add_curves, keep_curves
+from ..motion.keys import rotation_keys
+from ..motion.sweep import to_rotation
 from ..rotation import euler
 from ..rotation.quaternion import hemisphere_signs
+from ..text import Text
 from .grouping import Faults, findings_by_track
 from .rule import STAGE_CURVES, Limits, Rule
 

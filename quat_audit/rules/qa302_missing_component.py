@@ -29,12 +29,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..clip import EULER, QUATERNION, Bools, Clip, Floats
-from ..edit import add_curves
-from ..finding import NONE, NOTE, SAFE, WARNING, Finding, Occurrences, Text
-from ..keys import Keys, rotation_keys
-from ..measure import to_rotation
+from ..arrays import Bools, Floats
+from ..findings.finding import NONE, NOTE, SAFE, WARNING, Finding, Occurrences
+from ..motion.clip import EULER, QUATERNION, Clip
+from ..motion.edit import add_curves
+from ..motion.keys import Keys, rotation_keys
+from ..motion.sweep import to_rotation
 from ..rotation.quaternion import angle_between
+from ..text import Text
 from .grouping import Faults, findings_by_track
 from .rule import STAGE_CURVES, Limits, Rule
 

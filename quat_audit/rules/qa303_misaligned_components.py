@@ -28,12 +28,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..clip import BEZIER, QUATERNION, Bools, Clip, Floats, Ints
-from ..edit import can_insert, insert_keys
-from ..finding import NONE, NOTE, SAFE, WARNING, Finding, Occurrences, Text
-from ..keys import Keys, Steps, rotation_keys, rotation_steps
-from ..measure import played_path, step_blocks
-from ..rotation.bezier import clamp_handles
+from ..arrays import Bools, Floats, Ints
+from ..findings.finding import NONE, NOTE, SAFE, WARNING, Finding, Occurrences
+from ..motion.bezier import clamp_handles
+from ..motion.clip import BEZIER, QUATERNION, Clip
+from ..motion.edit import can_insert, insert_keys
+from ..motion.keys import Keys, Steps, rotation_keys, rotation_steps
+from ..motion.sweep import played_path, step_blocks
+from ..text import Text
 from .grouping import Faults, findings_by_track
 from .rule import STAGE_CURVES, Limits, Rule
 

@@ -22,8 +22,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..clip import Clip
-from ..finding import NONE, WARNING, Finding, Occurrences, Text
+from ..findings.finding import NONE, WARNING, Finding, Occurrences
+from ..motion.clip import Clip
+from ..text import Text
 from .grouping import Faults, findings_by_track
 from .rule import Limits, Rule
 

@@ -23,9 +23,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..clip import Clip
-from ..edit import keep_curves
-from ..finding import ERROR, NOTE, UNSAFE, Finding, Occurrences, Text
+from ..findings.finding import ERROR, NOTE, UNSAFE, Finding, Occurrences
+from ..motion.clip import Clip
+from ..motion.edit import keep_curves
+from ..text import Text
 from .grouping import Faults, findings_by_path
 from .rule import Limits, Rule
 

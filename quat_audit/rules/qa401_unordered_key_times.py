@@ -26,9 +26,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..clip import Clip, Ints, with_curves
-from ..edit import keep_keys, reorder_keys
-from ..finding import ERROR, SAFE, UNSAFE, Finding, Occurrences, Text
+from ..arrays import Ints
+from ..findings.finding import ERROR, SAFE, UNSAFE, Finding, Occurrences
+from ..motion.clip import Clip, with_curves
+from ..motion.edit import keep_keys, reorder_keys
+from ..text import Text
 from .grouping import Faults, findings_by_path
 from .rule import STAGE_TIMES, Limits, Rule
 

@@ -26,10 +26,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..clip import Bools
-from ..finding import ERROR, NONE, UNSAFE, Finding, Occurrences, Text
+from ..arrays import Bools
+from ..findings.finding import ERROR, NONE, UNSAFE, Finding, Occurrences
 from ..skinning.skin import Motion, Skin, influences
 from ..skinning.weights import bad_entries, copied_from, nearest
+from ..text import Text
 from .rule import STAGE_INSERT, Limits, Rule, nothing
 from .skin_findings import how_many, skin_finding, vertices_of
 

@@ -27,12 +27,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..clip import Floats
-from ..finding import NONE, SAFE, UNSAFE, WARNING, Finding, Occurrences, Text
+from ..arrays import Floats
+from ..findings.finding import NONE, SAFE, UNSAFE, WARNING, Finding, Occurrences
 from ..skinning import linear
 from ..skinning.displacement import displacement, distance_mm, to_mm
 from ..skinning.skin import Motion, Skin, influences, select
 from ..skinning.weights import bad_entries, normalise, not_normalised, touched_by_lock
+from ..text import Text
 from .rule import STAGE_LENGTH, Limits, Rule, nothing
 from .skin_findings import how_many, skin_finding, vertices_of
 

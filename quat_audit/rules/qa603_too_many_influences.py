@@ -28,10 +28,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..finding import NONE, UNSAFE, WARNING, Finding, Occurrences, Text
+from ..findings.finding import NONE, UNSAFE, WARNING, Finding, Occurrences
 from ..skinning.displacement import displacement, size_mm
 from ..skinning.skin import Motion, Skin
 from ..skinning.weights import ENGINE_INFLUENCES, counts, cut, dropped, touched_by_lock
+from ..text import Text
 from .rule import STAGE_INSERT, Limits, Rule, nothing
 from .skin_findings import how_many, skin_finding, vertices_of
 

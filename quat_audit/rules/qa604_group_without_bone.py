@@ -24,8 +24,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..finding import ERROR, NONE, NOTE, Finding, Occurrences, Text
+from ..findings.finding import ERROR, NONE, NOTE, Finding, Occurrences
 from ..skinning.skin import Motion, Skin, influences
+from ..text import Text
 from .rule import Limits, Rule, nothing
 from .skin_findings import skin_finding, vertices_of_group
 

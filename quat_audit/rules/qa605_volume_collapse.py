@@ -25,10 +25,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..clip import frame_words
-from ..finding import NONE, WARNING, Finding, Occurrences, Text
+from ..findings.finding import NONE, WARNING, Finding, Occurrences
 from ..skinning.measure import scanned
 from ..skinning.skin import Motion, Skin
+from ..text import Text, frame_words
 from .rule import Limits, Rule, nothing
 from .skin_findings import skin_finding, vertices_of_joint
 

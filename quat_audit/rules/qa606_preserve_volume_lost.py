@@ -23,10 +23,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..clip import frame_words
-from ..finding import NONE, NOTE, WARNING, Finding, Occurrences, Text
+from ..findings.finding import NONE, NOTE, WARNING, Finding, Occurrences
 from ..skinning.measure import scanned
 from ..skinning.skin import Motion, Skin
+from ..text import Text, frame_words
 from .rule import Limits, Rule, nothing
 from .skin_findings import skin_finding
 

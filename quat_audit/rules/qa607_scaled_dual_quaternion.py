@@ -26,8 +26,9 @@ from typing import Any
 
 import numpy as np
 
-from ..finding import NONE, NOTE, Finding, Occurrences, Text
+from ..findings.finding import NONE, NOTE, Finding, Occurrences
 from ..skinning.skin import Motion, Skin, influences
+from ..text import Text
 from .rule import Limits, Rule, nothing
 from .skin_findings import skin_finding, vertices_of_bone
 

@@ -28,11 +28,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..clip import Bools, Floats, Ints
-from ..finding import ERROR, NONE, SAFE, Finding, Occurrences, Text
+from ..arrays import Bools, Floats, Ints
+from ..findings.finding import ERROR, NONE, SAFE, Finding, Occurrences
 from ..skinning.displacement import displacement
 from ..skinning.skin import Motion, Skin, influences
 from ..skinning.weights import bad_entries, normalise, without
+from ..text import Text
 from .rule import STAGE_VALUES, Limits, Rule, nothing
 from .skin_findings import how_many, skin_finding, vertices_of
 

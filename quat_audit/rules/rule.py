@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from ..clip import Clip, Ints
-from ..finding import Finding
+from ..arrays import Ints
+from ..findings.finding import Finding
+from ..motion.clip import Clip
 from ..skinning.skin import Motion, Skin
 
 Limits = Mapping[str, float]

@@ -9,10 +9,11 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from ..clip import Floats, Ints, frame_words
-from ..finding import NONE, SAFE, SEVERITIES, UNSAFE, Finding, Occurrences, Text, worst
+from ..arrays import Floats, Ints
+from ..findings.finding import NONE, SAFE, SEVERITIES, UNSAFE, Finding, Occurrences, worst
 from ..skinning.joints import joints
 from ..skinning.skin import Motion, Skin, influences
+from ..text import Text, frame_words
 
 Message = Callable[[Occurrences, int], Text]
 Headline = Callable[[Occurrences, int], str]

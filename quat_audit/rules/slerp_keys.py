@@ -7,9 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..clip import BEZIER, LINEAR, QUATERNION, Clip, Ints, with_curves
-from ..edit import add_keys, why_unsound
-from ..keys import SAME_TIME_FRAMES, rotation_keys, rotation_steps
+from ..arrays import Ints
+from ..motion.clip import BEZIER, LINEAR, QUATERNION, Clip, with_curves
+from ..motion.edit import add_keys, why_unsound
+from ..motion.keys import SAME_TIME_FRAMES, rotation_keys, rotation_steps
 from ..rotation.interpolation import slerp
 from ..rotation.quaternion import angle_between, normalize_or_nan
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..clip import Bools, Floats, Ints
+from ..arrays import Bools, Floats, Ints
 from ..pausing import pause_point
 from .skin import Motion, Skin, influences, padded
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..clip import Bools, Floats, Ints
+from ..arrays import Bools, Floats, Ints
 from . import dual_quaternion, linear
 from .skin import Motion, Skin, influences, select, size_of
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..clip import Bools, Floats, Ints
+from ..arrays import Bools, Floats, Ints
 from ..rotation.quaternion import multiply, to_matrix
 from .blocks import Block, blocks, bone_order, product, steps
 from .skin import Motion, Skin, inverse

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..clip import Floats
+from ..arrays import Floats
 from . import dual_quaternion, linear
 from .displacement import HELD, distance_mm, to_mm
 from .joints import joints, pose

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..clip import Bools, Floats, Ints
+from ..arrays import Bools, Floats, Ints
 from .blocks import blocks
 from .skin import Motion, Skin
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ..clip import Floats
+from ..arrays import Floats
 from .blocks import Block, blocks, product, steps
 from .skin import Motion, Skin, inverse
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..clip import Bools, Floats, Ints
+from ..arrays import Bools, Floats, Ints
 from ..pausing import pause_point
 from . import dual_quaternion, linear
 from .blocks import STEP_ELEMENTS, Block, blocks

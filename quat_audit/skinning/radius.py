@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..clip import Floats, Ints
+from ..arrays import Floats, Ints
 from . import dual_quaternion, linear
 from .displacement import HELD
 from .joints import joints, pose

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ..clip import Floats
+from ..arrays import Floats
 from .displacement import to_mm
 from .dual_quaternion import from_matrices
 from .heat import least_square

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ..clip import Bools, Floats, Ints
-from ..ignores import Ignore
+from ..arrays import Bools, Floats, Ints
+from ..findings.ignores import Ignore
 
 # Blender leaves a vertex where it is when its deform weights sum to no more than this (armature_deform.cc).
 LEAST_CONTRIBUTION = 1e-4

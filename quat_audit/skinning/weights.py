@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..clip import Bools, Floats, Ints
+from ..arrays import Bools, Floats, Ints
 from .skin import Influences, Skin, influences
 
 # Engines read four influences a vertex unless told otherwise (glTF's JOINTS_0, Unity's and Godot's default).

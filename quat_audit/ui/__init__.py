@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The artist's side: a sidebar tab, operators, preferences. It only registers; nothing here works without bpy.
 
-results.py rows.py    the last audit as plain Python: rows, filters, what no longer applies     no bpy
-scope.py              what "active action", "whole file", … mean in the open file
-auditing.py           an audit in small steps; following.py keeps its result in step with the file
-repairing.py          repairs of chosen findings, with the proof; outcome.py tells it
-skin_auditing.py skin_repairing.py                the same for weights and deformation of meshes
-wording.py icons.py   how a finding is put into words and icons
-properties.py preferences.py                      what the panel and the extension remember
-panel.py skin_panel.py lists.py menus.py          what is drawn
-audit_, skin_, fix_, navigate_, ignore_, report_, key_, comparison_operators.py    what is clicked
-preview.py preview_source.py preview_drawing.py   the skinning preview: what it holds, shows, and draws
-preview_properties.py preview_operators.py preview_panel.py    its choices, buttons and panel
-comparing.py comparison_view.py comparison_graph.py canvas.py       before and after of a repair, and its drawing
-hooks.py translations.py                          automatic audits, languages
-handlers.py windows.py                            what Blender calls, and every viewport at once
+command.py        `blender --command quat_audit …`
+scope.py          what "active action", "whole file", … mean in the open file
+auditing.py       an audit in small steps; following.py keeps its result in step with the file
+repairing.py      repairs of chosen findings, with the proof
+wording.py icons.py           how a finding is put into words and icons
+properties.py preferences.py  what the panel and the extension remember
+panel.py lists.py menus.py    what is drawn; canvas.py lines and words on a viewport
+operators/        what is clicked
+skin/             audit and repair of weights and deformation
+preview/          the skinning preview
+comparison/       before and after of a repair
+hooks.py          automatic audits; translations.py languages
+handlers.py windows.py        what Blender calls, and every viewport at once
+
+The rows of the list are in results/, which needs no bpy.
 """
 
 from __future__ import annotations
@@ -27,54 +28,39 @@ from typing import Any
 import bpy
 
 from ..blender import compat
-from . import (
-    audit_operators,
-    comparing,
-    comparison_operators,
-    fix_operators,
-    following,
-    hooks,
-    ignore_operators,
-    key_operators,
-    lists,
-    menus,
-    navigate_operators,
-    panel,
-    preferences,
-    preview,
-    preview_operators,
-    preview_panel,
-    preview_properties,
-    properties,
-    report_operators,
-    skin_operators,
-    skin_panel,
-    translations,
-)
+from . import following, hooks, lists, menus, panel, preferences, properties, translations
+from .comparison import operators as comparison_operators
+from .comparison import state as comparison_state
+from .operators import audit, fix, ignore, keys, navigate, report, skin
+from .preview import operators as preview_operators
+from .preview import panel as preview_panel
+from .preview import properties as preview_properties
+from .preview import state as preview_state
+from .skin import panel as skin_panel
 
 # In this order: the panel's properties need the preferences, the panels need all the rest.
 MODULES: Sequence[ModuleType] = (
     preferences,
     properties,
     lists,
-    audit_operators,
-    skin_operators,
-    fix_operators,
-    navigate_operators,
-    ignore_operators,
-    report_operators,
-    key_operators,
+    audit,
+    skin,
+    fix,
+    navigate,
+    ignore,
+    report,
+    keys,
     comparison_operators,
     hooks,
     menus,
     panel,
     skin_panel,
-    comparing,
+    comparison_state,
     following,
     preview_properties,
     preview_operators,
     preview_panel,
-    preview,
+    preview_state,
     translations,
 )
 

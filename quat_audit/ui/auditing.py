@@ -13,14 +13,15 @@ from typing import Any
 
 import bpy
 
-from ..audit import audit_steps, clip_row, in_order, not_evaluated, split_ignored
+from ..audit.pipeline import audit_steps, clip_row, in_order, not_evaluated, split_ignored
+from ..audit.settings import Settings
 from ..blender import compat, read, users
 from ..blender.read import BlenderClip
-from ..finding import Finding, Text
-from ..fixing import Settings
+from ..findings.finding import Finding
+from ..results.memory import RESULTS, Summary
+from ..results.rows import ACTION, Place, PlaceResult, clip_result
+from ..text import Text
 from . import preferences, properties, scope
-from .results import RESULTS, Summary
-from .rows import ACTION, Place, PlaceResult, clip_result
 
 # A step of reading or of one rule may take as long as it takes; after it, Blender gets its turn when this much has
 # been used.

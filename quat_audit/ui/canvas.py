@@ -11,7 +11,7 @@ import gpu
 import numpy as np
 from gpu_extras.batch import batch_for_shader
 
-from ..clip import Floats
+from ..arrays import Floats
 
 Colour = Sequence[float]
 _FONT = 0  # Blender's interface font, with its fall-backs for every script

@@ -15,10 +15,12 @@ import bpy
 from bpy.app.handlers import persistent
 
 from ..blender import read
-from ..finding import Text
-from . import auditing, comparing, handlers, properties, scope, skin_auditing
-from .results import RESULTS
-from .rows import ACTION, MESH, Place, fingerprint
+from ..results.memory import RESULTS
+from ..results.rows import ACTION, MESH, Place, fingerprint
+from ..text import Text
+from . import auditing, handlers, properties, scope
+from .comparison import state as comparing
+from .skin import auditing as skin_auditing
 
 # After the last change: long enough for a drag of keys to be over, short enough not to be noticed.
 DELAY_SECONDS = 0.25

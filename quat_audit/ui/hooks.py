@@ -24,9 +24,10 @@ from typing import Any
 import bpy
 from bpy.props import EnumProperty, StringProperty
 
-from ..finding import SEVERITIES, Text
+from ..findings.finding import SEVERITIES
+from ..results.memory import Summary
+from ..text import Text
 from . import auditing, handlers, preferences, scope
-from .results import Summary
 from .wording import say_report
 
 log = logging.getLogger(__name__)

@@ -9,7 +9,7 @@ from typing import Any
 import bpy.utils.previews
 import numpy as np
 
-from ..clip import Floats
+from ..arrays import Floats
 
 COLOURS: Mapping[str, Sequence[float]] = {
     "error": (0.93, 0.32, 0.32),

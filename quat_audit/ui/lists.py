@@ -7,8 +7,8 @@ from typing import Any
 
 import bpy
 
+from ..results.memory import RESULTS
 from . import icons, properties
-from .results import RESULTS
 from .wording import figure, frame_number, short_name
 
 

@@ -7,10 +7,12 @@ from typing import Any
 
 import bpy
 
-from ..finding import NONE, SAFE, SEVERITIES, UNSAFE, Text
-from . import auditing, comparing, fix_operators, following, icons, properties, scope
-from .results import RESULTS, Summary
-from .rows import ACTION, MESH, Row
+from ..findings.finding import NONE, SAFE, SEVERITIES, UNSAFE
+from ..results.memory import RESULTS, Summary
+from ..results.rows import ACTION, MESH, Row
+from ..text import Text
+from . import auditing, following, icons, properties, repairing, scope
+from .comparison import state as comparing
 from .translations import CONTEXT
 from .wording import figures, lines, remedy_of, say, summary_of
 
@@ -231,7 +233,7 @@ def _draw_place(layout: Any, context: Any, choices: Any, row: Row) -> None:
 
 
 def _draw_fix(layout: Any, context: Any, row: Row) -> None:
-    locked = fix_operators.why_locked(row)
+    locked = repairing.why_locked(row)
     if locked:
         paragraph(layout, context, say(Text("Cannot be fixed: {why}", {"why": locked})), icon="LOCKED")
         return

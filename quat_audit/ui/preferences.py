@@ -9,8 +9,8 @@ from typing import Any
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, FloatVectorProperty
 
-from ..fixing import Settings
-from ..profiles import PROFILES, find_profile, profile_settings
+from ..audit.profiles import PROFILES, find_profile, profile_settings
+from ..audit.settings import Settings
 from . import icons
 from .translations import CONTEXT
 

@@ -8,10 +8,10 @@ from typing import Any
 import bpy
 from bpy.props import BoolProperty, CollectionProperty, EnumProperty, IntProperty, PointerProperty, StringProperty
 
-from ..finding import ERROR, NOTE, WARNING
+from ..findings.finding import ERROR, NOTE, WARNING
+from ..results.memory import RESULTS
+from ..results.rows import Filters, Row, RowKey
 from . import preferences, scope
-from .results import RESULTS
-from .rows import Filters, Row, RowKey
 from .translations import CONTEXT
 from .wording import say
 

@@ -9,19 +9,22 @@ from typing import Any
 
 import numpy as np
 
-from ..audit import find, why_ignored
+from ..audit.pipeline import find, why_ignored
+from ..audit.proof import MOST_KEY_CHANGE_DEG, compare, prove
+from ..audit.repair import Repair, repair_clip
+from ..audit.settings import Settings
 from ..blender import read, users, write
 from ..blender.read import BlenderClip
-from ..clip import Clip
-from ..finding import Finding, Refused, Repair, Text, merge_proofs
-from ..fixing import MOST_KEY_CHANGE_DEG, Settings, with_origins
-from ..proof import compare, prove
-from ..repair import repair_clip
+from ..findings.finding import Finding, Refused, merge_proofs
+from ..motion.clip import Clip
+from ..motion.edit import with_origins
+from ..results.memory import RESULTS
+from ..results.outcome import Outcome
+from ..results.rows import ACTION, MESH, Place, Row
 from ..rules.rule import Limits, Rule
-from . import auditing, scope, skin_repairing
-from .outcome import Outcome
-from .results import RESULTS
-from .rows import ACTION, MESH, Place, Row
+from ..text import Text
+from . import auditing, scope
+from .skin import repairing
 
 
 def repair_rows(rows: Sequence[Row], settings_of: Callable[[str], Settings], *, unsafe: bool) -> Outcome:
@@ -39,7 +42,7 @@ def repair_rows(rows: Sequence[Row], settings_of: Callable[[str], Settings], *, 
     if clips:
         _repair_clips(clips, settings_of(ACTION), unsafe, outcome)
     if meshes:
-        skin_repairing.repair_meshes(meshes, settings_of(MESH), unsafe, outcome)
+        repairing.repair_meshes(meshes, settings_of(MESH), unsafe, outcome)
     return outcome
 
 
@@ -94,6 +97,16 @@ def only(rule: Rule, wanted: Collection[tuple[str, str]]) -> Rule:
         return [f for f in rule.find(clip, limits) if (f.code, f.data_path) in wanted]
 
     return replace(rule, find=chosen)
+
+
+def why_locked(row: Row) -> str:
+    """Why nothing can be written where the finding is: as it was audited, and as it is now; "" when it can."""
+    if row.locked or row.key.place.kind != MESH:
+        return row.locked
+    obj = scope.find_object(row.key.place.uid)
+    if obj is not None and obj.data.is_editmode:
+        return Text("the mesh is in Edit Mode: leave it")
+    return ""
 
 
 def _account(

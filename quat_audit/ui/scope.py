@@ -11,8 +11,8 @@ import bpy
 
 from ..blender import compat, users
 from ..blender.read import BlenderClip
-from ..finding import Text
-from .rows import MESH, Place
+from ..results.rows import MESH, Place
+from ..text import Text
 
 ACTIVE_ACTION, OBJECT, SELECTED, FILE = "ACTIVE_ACTION", "OBJECT", "SELECTED", "FILE"
 

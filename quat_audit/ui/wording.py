@@ -12,9 +12,9 @@ from typing import Any
 import blf
 import bpy
 
-from ..finding import Text
+from ..results.rows import UNITS, Figure
 from ..rules import RULES
-from .rows import UNITS, Figure
+from ..text import Text
 from .translations import CONTEXT
 
 # A word for each rule that is short enough for a row of the list at the default width of a sidebar.

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from quat_audit.blender.read import BlenderClip
-from quat_audit.clip import Clip
+from quat_audit.motion.clip import Clip
 from tests.blender import build_case as build
 
 PATH = "rotation_quaternion"

@@ -17,7 +17,7 @@ def empty_file():
 @pytest.fixture
 def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     """For tests of figures alone: rendering takes seconds, and is tested in test_preview_pictures.py."""
-    from quat_audit.blender import render
+    from quat_audit.blender.draw import render
     from quat_audit.preview.png import SIGNATURE
 
     monkeypatch.setattr(render, "render", lambda drawing: SIGNATURE + b"no picture" * 1100)

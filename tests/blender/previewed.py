@@ -10,7 +10,7 @@ from typing import Any
 import bpy
 import pytest
 
-from quat_audit import cli
+from quat_audit.cli import main as cli
 from tests.json_schema import check_schema
 
 SCHEMA = Path(__file__).resolve().parents[2] / "docs/preview.schema.json"

@@ -17,11 +17,12 @@ import pytest
 
 bpy = pytest.importorskip("bpy")
 
-import numpy as np  # noqa: E402 after the check for bpy
+import numpy as np
 
-from quat_audit import api, cli  # noqa: E402
-from quat_audit.blender import open as blender_open  # noqa: E402
-from tests.blender import build_case  # noqa: E402
+from quat_audit import api
+from quat_audit.blender import open as blender_open
+from quat_audit.cli import main as cli
+from tests.blender import build_case
 
 ROOT = Path(__file__).resolve().parents[2]
 FLIPS = [(1.0, 0.0, 0.0, 0.0), (-0.9848078, 0.0, 0.0, -0.1736482), (0.9396926, 0.0, 0.0, 0.3420201)]
@@ -249,7 +250,7 @@ def test_as_an_extension_registering_offers_the_command_and_a_process_of_its_own
         "import sys, bpy, quat_audit\n"
         "quat_audit.register(); quat_audit.unregister()\n"
         "quat_audit.register(); quat_audit.unregister()\n"
-        "from quat_audit.cli import main\n"
+        "from quat_audit.cli.main import main\n"
         "sys.exit(main(sys.argv[1:]))"
     )
     command = [sys.executable, "-c", code, "audit", str(folder / "in/flips.blend"), "--format", "json"]

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from quat_audit.files import bvh
+from quat_audit.files.bvh import reading as bvh
 
 bpy = pytest.importorskip("bpy")
 mathutils = pytest.importorskip("mathutils")

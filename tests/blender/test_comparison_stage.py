@@ -8,12 +8,12 @@ import pytest
 
 bpy = pytest.importorskip("bpy")
 
-from quat_audit.blender import read, stage  # noqa: E402
-from quat_audit.clip import EULER_ORDERS  # noqa: E402
-from quat_audit.comparison.angles import Channel, rotations  # noqa: E402
-from quat_audit.comparison.kinematics import replace_rotations  # noqa: E402
-from quat_audit.rotation.quaternion import to_matrix  # noqa: E402
-from tests.blender import build_case as build  # noqa: E402
+from quat_audit.blender import read, stage
+from quat_audit.comparison.angles import Channel, rotations
+from quat_audit.comparison.kinematics import replace_rotations
+from quat_audit.motion.clip import EULER_ORDERS
+from quat_audit.rotation.quaternion import to_matrix
+from tests.blender import build_case as build
 
 MODES = ("QUATERNION", *EULER_ORDERS, "AXIS_ANGLE")
 PROPERTIES = {"QUATERNION": ("rotation_quaternion", 4), "AXIS_ANGLE": ("rotation_axis_angle", 4)}

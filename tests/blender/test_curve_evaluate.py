@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quat_audit import clip
-from quat_audit.rotation import curve
-from quat_audit.rotation.bezier import split_bezier
+from quat_audit.motion import clip, curve
+from quat_audit.motion.bezier import split_bezier
 
 bpy = pytest.importorskip("bpy")
 

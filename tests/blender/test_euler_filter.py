@@ -12,17 +12,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quat_audit.audit import audit_clip
-from quat_audit.finding import NOTE, Repair
-from quat_audit.repair import repair_clip
+from quat_audit.audit.pipeline import audit_clip
+from quat_audit.audit.repair import Repair, repair_clip
+from quat_audit.findings.finding import NOTE
 
 bpy = pytest.importorskip("bpy")
-from mathutils import Euler  # noqa: E402
+from mathutils import Euler
 
-from quat_audit.blender import read, write  # noqa: E402
-from tests.blender import build_case as build  # noqa: E402
-from tests.blender import scene_poses as scene  # noqa: E402
-from tests.contract import path_deg  # noqa: E402
+from quat_audit.blender import read, write
+from tests.blender import build_case as build
+from tests.blender import scene_poses as scene
+from tests.contract import path_deg
 
 ORDERS = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
 SOUND = ("XYZ", "ZYX")

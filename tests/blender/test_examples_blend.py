@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 from make_examples import expected_code, expected_codes, make_examples
 
 from quat_audit import api
-from quat_audit.finding import SAFE
+from quat_audit.findings.finding import SAFE
 from quat_audit.rules import RULES
 
 

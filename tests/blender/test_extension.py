@@ -19,9 +19,9 @@ pytest.importorskip("bpy")
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-import build_extension  # noqa: E402 after the check for bpy, with the scripts on the path
-import environment  # noqa: E402
-import link_dev  # noqa: E402
+import build_extension
+import environment
+import link_dev
 
 
 @pytest.fixture(scope="module")

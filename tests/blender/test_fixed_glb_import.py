@@ -10,14 +10,14 @@ from quat_audit import api
 
 bpy = pytest.importorskip("bpy")
 
-from quat_audit.blender import open as scene_file  # noqa: E402
-from tests.blender import build_case as build  # noqa: E402
-from tests.blender import scene_poses as scene  # noqa: E402
+from quat_audit.blender import open
+from tests.blender import build_case as build
+from tests.blender import scene_poses as scene
 
 
 def imported(path) -> dict[str, np.ndarray]:
     """action → (channels, keys…) of all values as Blender's importer made them, one array an action."""
-    scene_file.import_file(path)
+    open.import_file(path)
     return {
         action.name: np.concatenate([scene.points(c, "co", 2, np.float32) for c in build.fcurves_of(action)])
         for action in bpy.data.actions

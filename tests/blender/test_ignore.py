@@ -12,10 +12,10 @@ import pytest
 
 bpy = pytest.importorskip("bpy")
 
-from quat_audit import api  # noqa: E402
-from quat_audit.blender import ignore, read  # noqa: E402
-from quat_audit.ignores import Ignore  # noqa: E402
-from tests.blender import build_case as build  # noqa: E402
+from quat_audit import api
+from quat_audit.blender import ignore, read
+from quat_audit.findings.ignores import Ignore
+from tests.blender import build_case as build
 
 ROOT = Path(__file__).resolve().parents[2]
 ARM, QUOTED = 'pose.bones["Arm"].rotation_quaternion', 'pose.bones["say \\"hi\\" 腕"].rotation_quaternion'

@@ -18,7 +18,7 @@ import pytest
 
 bpy = pytest.importorskip("bpy")
 
-from tests.blender import skinned  # noqa: E402
+from tests.blender import skinned
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = 60

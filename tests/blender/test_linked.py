@@ -9,10 +9,10 @@ import pytest
 
 bpy = pytest.importorskip("bpy")
 
-from quat_audit import api  # noqa: E402
-from quat_audit.blender import linked  # noqa: E402
-from tests.blender import skinned  # noqa: E402
-from tests.blender.previewed import run, save  # noqa: E402
+from quat_audit import api
+from quat_audit.blender import linked
+from tests.blender import skinned
+from tests.blender.previewed import run, save
 
 
 def link(library: Path, kind: str) -> None:

@@ -16,17 +16,16 @@ from quat_audit.errors import InputError
 
 bpy = pytest.importorskip("bpy")
 
-from quat_audit.blender import open as blender_open  # noqa: E402
-from quat_audit.blender import read  # noqa: E402
-from tests.blender import build_case as build  # noqa: E402
+from quat_audit.blender import open, read
+from tests.blender import build_case as build
 
 
 @pytest.fixture
 def saved(tmp_path) -> Path:
     build.make_curve(build.make_fcurves("Marker", "Rig"), "location", 0, [1, 2], [0, 1])
     path = tmp_path / "saved.blend"
-    blender_open.save_blend(path, compress=False)
-    blender_open.new_file()
+    open.save_blend(path, compress=False)
+    open.new_file()
     return path
 
 
@@ -36,7 +35,7 @@ def names() -> list[str]:
 
 def test_saved_file_opens(saved):
     assert names() == []
-    blender_open.open_blend(saved)
+    open.open_blend(saved)
     assert names() == ["Marker"]
     assert Path(bpy.data.filepath) == saved
 
@@ -44,27 +43,27 @@ def test_saved_file_opens(saved):
 def test_gzip_of_old_versions_opens(saved, tmp_path):
     old = tmp_path / "old.blend"
     old.write_bytes(gzip.compress(saved.read_bytes()))
-    assert blender_open.is_compressed(old)
-    blender_open.open_blend(old)
+    assert open.is_compressed(old)
+    open.open_blend(old)
     assert names() == ["Marker"]
 
 
 def test_compression_is_as_asked(saved, tmp_path):
-    blender_open.open_blend(saved)
+    open.open_blend(saved)
     for compress in (False, True):
-        blender_open.save_blend(tmp_path / "x.blend", compress=compress)
-        assert blender_open.is_compressed(tmp_path / "x.blend") == compress
+        open.save_blend(tmp_path / "x.blend", compress=compress)
+        assert open.is_compressed(tmp_path / "x.blend") == compress
     assert Path(bpy.data.filepath) == saved  # a copy was saved: the open file is still the first
 
 
 def test_relative_paths_hold_in_another_folder(saved, tmp_path):
-    blender_open.open_blend(saved)
+    open.open_blend(saved)
     bpy.data.images.new("Picture", 1, 1).filepath = "//textures/a.png"
     bpy.data.images["Picture"].source = "FILE"
     bpy.data.images["Picture"].use_fake_user = True
     (tmp_path / "out").mkdir()
-    blender_open.save_blend(tmp_path / "out" / "x.blend", compress=False)
-    blender_open.open_blend(tmp_path / "out" / "x.blend")
+    open.save_blend(tmp_path / "out" / "x.blend", compress=False)
+    open.open_blend(tmp_path / "out" / "x.blend")
     picture = bpy.data.images["Picture"].filepath
     assert Path(os.path.normpath(bpy.path.abspath(picture))) == tmp_path / "textures" / "a.png"
 
@@ -93,19 +92,19 @@ def damaged(saved: Path, kind: str) -> Path:
 def test_bad_blend_files(saved, kind, says):
     path = damaged(saved, kind)
     with pytest.raises(InputError, match=says) as caught:
-        blender_open.open_blend(path)
+        open.open_blend(path)
     assert str(path) in str(caught.value) and "\n" not in str(caught.value)
-    blender_open.open_blend(saved)  # the next file is not the worse for it
+    open.open_blend(saved)  # the next file is not the worse for it
     assert names() == ["Marker"]
 
 
 def test_truncated_zstd_is_noticed(saved, tmp_path):
-    blender_open.open_blend(saved)
+    open.open_blend(saved)
     whole = tmp_path / "whole.blend"
-    blender_open.save_blend(whole, compress=True)
+    open.save_blend(whole, compress=True)
     whole.write_bytes(whole.read_bytes()[: whole.stat().st_size // 2])
     with pytest.raises(InputError, match="cut short"):
-        blender_open.open_blend(whole)
+        open.open_blend(whole)
 
 
 def test_file_of_a_newer_blender_is_refused(saved, tmp_path):
@@ -119,18 +118,18 @@ def test_file_of_a_newer_blender_is_refused(saved, tmp_path):
     newer = tmp_path / "newer.blend"
     newer.write_bytes(raw.replace(old_header, new_header, 1))
     with pytest.raises(InputError, match="saved by Blender"):
-        blender_open.open_blend(newer)
+        open.open_blend(newer)
     assert names() == []
 
 
 def test_scripts_in_the_file_do_not_run(saved, tmp_path):
     proof = tmp_path / "ran"
-    blender_open.open_blend(saved)
+    open.open_blend(saved)
     text = bpy.data.texts.new("evil.py")
     text.write(f"open({str(proof)!r}, 'w').close()")
     text.use_module = True
-    blender_open.save_blend(tmp_path / "evil.blend", compress=False)
-    blender_open.open_blend(tmp_path / "evil.blend")
+    open.save_blend(tmp_path / "evil.blend", compress=False)
+    open.open_blend(tmp_path / "evil.blend")
     assert "evil.py" in bpy.data.texts and not proof.exists()
 
 
@@ -152,17 +151,17 @@ def test_nothing_is_printed(saved):
 
 
 def test_unwritable_folder_is_said(saved, tmp_path):
-    blender_open.open_blend(saved)
+    open.open_blend(saved)
     with pytest.raises(InputError, match="cannot be written"):
-        blender_open.save_blend(tmp_path / "no such folder" / "x.blend", compress=False)
+        open.save_blend(tmp_path / "no such folder" / "x.blend", compress=False)
 
 
 def test_a_full_disk_is_said(saved, tmp_path, monkeypatch):
-    blender_open.open_blend(saved)
+    open.open_blend(saved)
     monkeypatch.setattr(shutil, "disk_usage", lambda path: shutil._ntuple_diskusage(10**6, 10**6 - 100, 100))
     (tmp_path / "x.blend@").mkdir()  # where Blender writes first
     with pytest.raises(InputError, match="x.blend: cannot be written: No space left on device"):
-        blender_open.save_blend(tmp_path / "x.blend", compress=False)
+        open.save_blend(tmp_path / "x.blend", compress=False)
 
 
 @pytest.mark.parametrize("name, clips, tracks", [
@@ -172,7 +171,7 @@ def test_a_full_disk_is_said(saved, tmp_path, monkeypatch):
 ])  # fmt: skip
 def test_import(cases, name, clips, tracks):
     build.make_fcurves("Left over", "Rig")
-    blender_open.import_file(cases / "files" / name)
+    open.import_file(cases / "files" / name)
     records = read.read_file()
     for record in records:
         record.clip.validate()
@@ -185,18 +184,18 @@ def test_import(cases, name, clips, tracks):
 def test_import_of_glb_by_other_names(cases, tmp_path, suffix):
     path = tmp_path / f"fox{suffix}"
     shutil.copy(cases / "files/bevy/Fox.glb", path)
-    blender_open.import_file(path)
+    open.import_file(path)
     assert len(names()) == 3
 
 
 def test_ascii_fbx_is_read_or_refused_in_words(cases):
     path = cases / "files/ufbx/maya_dual_quaternion_7500_ascii.fbx"
-    if blender_open.compat.has_operator("wm", "fbx_import"):  # 4.5 on
-        blender_open.import_file(path)
+    if open.compat.has_operator("wm", "fbx_import"):  # 4.5 on
+        open.import_file(path)
         assert len(bpy.data.objects) > 0
     else:
         with pytest.raises(InputError, match="ASCII FBX.*convert"):
-            blender_open.import_file(path)
+            open.import_file(path)
 
 
 @pytest.mark.parametrize("name, content, says", [
@@ -209,6 +208,6 @@ def test_bad_imports(tmp_path, name, content, says, capfd):
     if content is not None:
         path.write_bytes(content)
     with pytest.raises(InputError, match=says) as caught:
-        blender_open.import_file(path)
+        open.import_file(path)
     assert str(path) in str(caught.value) and "\n" not in str(caught.value) and "Traceback" not in str(caught.value)
     assert capfd.readouterr().out == ""

@@ -11,12 +11,12 @@ import pytest
 
 bpy = pytest.importorskip("bpy")
 
-from quat_audit import api  # noqa: E402
-from quat_audit.blender import compat, playback, posed_skin  # noqa: E402
-from quat_audit.blender import open as blender_open  # noqa: E402
-from tests.blender import build_case as build  # noqa: E402
-from tests.blender import skinned  # noqa: E402
-from tests.blender.previewed import read, run, save  # noqa: E402
+from quat_audit import api
+from quat_audit.blender import compat, open, playback
+from quat_audit.blender.skin import posed as posed_skin
+from tests.blender import build_case as build
+from tests.blender import skinned
+from tests.blender.previewed import read, run, save
 
 LATE = 400
 
@@ -85,7 +85,7 @@ def test_an_import_gives_the_scene_the_range_of_what_plays(cases: Path) -> None:
         ("pybvh/rotation_first_root.bvh", (1, 4)),
         ("ufbx/blender_293_half_skinned_7400_binary.fbx", (1, 250)),  # without animation: as Blender has it
     ):
-        blender_open.import_file(cases / "files" / name)
+        open.import_file(cases / "files" / name)
         assert playback.scene_range(bpy.context.scene) == span
 
 

@@ -14,12 +14,12 @@ import pytest
 bpy = pytest.importorskip("bpy")
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts"))
 
-import example_limbs  # noqa: E402
+import example_limbs
 
-from quat_audit import api  # noqa: E402
-from quat_audit.preview.png import SIGNATURE  # noqa: E402
-from tests.blender import skinned  # noqa: E402
-from tests.blender.previewed import read, run, save  # noqa: E402
+from quat_audit import api
+from quat_audit.preview.png import SIGNATURE
+from tests.blender import skinned
+from tests.blender.previewed import read, run, save
 
 
 @pytest.mark.parametrize("limb", example_limbs.LIMBS, ids=lambda limb: limb.name)

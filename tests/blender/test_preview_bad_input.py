@@ -11,11 +11,11 @@ import pytest
 
 bpy = pytest.importorskip("bpy")
 
-from quat_audit import api  # noqa: E402
-from quat_audit.errors import InputError  # noqa: E402
-from quat_audit.preview.png import SIGNATURE  # noqa: E402
-from tests.blender import skinned  # noqa: E402
-from tests.blender.previewed import read, run, save  # noqa: E402
+from quat_audit import api
+from quat_audit.errors import InputError
+from quat_audit.preview.png import SIGNATURE
+from tests.blender import skinned
+from tests.blender.previewed import read, run, save
 
 
 def _no_modifier(obj: Any, rig: Any) -> None:

@@ -12,15 +12,16 @@ import pytest
 
 bpy = pytest.importorskip("bpy")
 
-from quat_audit import api, previewing  # noqa: E402
-from quat_audit.blender import previews  # noqa: E402
-from quat_audit.blender.posed_skin import PosedSkin  # noqa: E402
-from quat_audit.errors import InputError  # noqa: E402
-from quat_audit.preview import figures  # noqa: E402
-from quat_audit.preview.png import SIGNATURE  # noqa: E402
-from quat_audit.publish import write_whole  # noqa: E402
-from tests.blender import skinned  # noqa: E402
-from tests.blender.previewed import read, run, save  # noqa: E402
+from quat_audit import api
+from quat_audit.blender.skin import previews
+from quat_audit.blender.skin.posed import PosedSkin
+from quat_audit.errors import InputError
+from quat_audit.preview import figures
+from quat_audit.preview.png import SIGNATURE
+from quat_audit.run import preview
+from quat_audit.run.publish import write_whole
+from tests.blender import skinned
+from tests.blender.previewed import read, run, save
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
 
@@ -150,7 +151,7 @@ def test_a_first_preview_that_cannot_be_written_whole_is_not_in_the_way(
         write_whole(path, data)
 
     with monkeypatch.context() as patch:
-        patch.setattr(previewing, "write_whole", full)
+        patch.setattr(preview, "write_whole", full)
         assert run("preview", file, "--frames", "1", "--output", out) == 2
     assert "No space left on device" in capsys.readouterr().err and not list(out.iterdir())
     assert run("preview", file, "--frames", "1", "--output", out) == 0

@@ -9,14 +9,18 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from quat_audit.clip import AXIS_ANGLE, EULER, QUATERNION, Cycles, make_curves, make_tracks
+from quat_audit.motion.clip import AXIS_ANGLE, EULER, QUATERNION, Cycles, make_curves, make_tracks
 
 bpy = pytest.importorskip("bpy")
 
-from quat_audit.blender import compat, read, users  # noqa: E402
-from quat_audit.blender import open as blender_open  # noqa: E402
-from tests.blender import build_case as build  # noqa: E402
-from tests.blender.clips_read import PATH, only, path_of, quaternion_curves  # noqa: E402
+from quat_audit.blender import (
+    compat,
+    open,
+    read,
+    users,
+)
+from tests.blender import build_case as build
+from tests.blender.clips_read import PATH, only, path_of, quaternion_curves
 
 NAMES = ["Arm", 'say "hi"', "back\\slash", 'x"].rotation_euler', "腕.左", "🦴", "it's", "tail\\", "new\nline", 'a"]["b']
 
@@ -264,8 +268,8 @@ def test_linked_action_is_read_and_read_only(tmp_path):
     quaternion_curves(build.make_fcurves("A", "Rig"), path_of(rig, "Arm"))
     build.assign(rig.animation_data_create(), bpy.data.actions["A"])
     library = tmp_path / "library.blend"
-    blender_open.save_blend(library, compress=False)
-    blender_open.new_file()
+    open.save_blend(library, compress=False)
+    open.new_file()
     with bpy.data.libraries.load(str(library), link=True) as (_, into):
         into.objects = ["Rig"]
     bpy.data.actions.new("A")
@@ -281,7 +285,7 @@ def test_all_report_cases_are_read_as_they_are_written(cases):
     entries = json.loads((cases / "reports.json").read_text())
     assert len(entries) == 23
     for name, entry in entries.items():
-        blender_open.new_file()
+        open.new_file()
         build.build_case(entry)
         clips = {(r.clip.action, r.clip.slot or "Rig"): r.clip for r in read.read_file()}
         for action in entry.get("actions", ()):

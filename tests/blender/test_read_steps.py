@@ -12,11 +12,11 @@ import pytest
 
 bpy = pytest.importorskip("bpy")
 
-from quat_audit.audit import audit_steps  # noqa: E402
-from quat_audit.blender import read, users  # noqa: E402
-from quat_audit.clip import Clip  # noqa: E402
-from tests.blender import build_case as build  # noqa: E402
-from tests.contract import frozen  # noqa: E402
+from quat_audit.audit.pipeline import audit_steps
+from quat_audit.blender import read, users
+from quat_audit.motion.clip import Clip
+from tests.blender import build_case as build
+from tests.contract import frozen
 
 # What the interface promises between two redraws, in seconds of work (the clock on the wall also counts what else the
 # machine does).

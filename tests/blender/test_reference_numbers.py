@@ -8,15 +8,15 @@ import math
 import numpy as np
 import pytest
 
-from quat_audit.audit import audit_clip
-from quat_audit.finding import Finding
-from quat_audit.repair import repair_clip
+from quat_audit.audit.pipeline import audit_clip
+from quat_audit.audit.repair import repair_clip
+from quat_audit.findings.finding import Finding
 
 bpy = pytest.importorskip("bpy")
 
-from quat_audit.blender import read, write  # noqa: E402
-from tests.blender import build_case as build  # noqa: E402
-from tests.blender import scene_poses as scene  # noqa: E402
+from quat_audit.blender import read, write
+from tests.blender import build_case as build
+from tests.blender import scene_poses as scene
 
 IDENTITY = np.eye(3)
 ARM = [("Rig", "Arm")]

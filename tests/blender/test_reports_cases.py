@@ -11,16 +11,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quat_audit.audit import audit_clip
-from quat_audit.clip import Clip
-from quat_audit.finding import NOTE, Finding, Repair
-from quat_audit.repair import repair_clip
+from quat_audit.audit.pipeline import audit_clip
+from quat_audit.audit.repair import Repair, repair_clip
+from quat_audit.findings.finding import NOTE, Finding
+from quat_audit.motion.clip import Clip
 
 bpy = pytest.importorskip("bpy")
 
-from quat_audit.blender import read, write  # noqa: E402
-from tests.blender import build_case as build  # noqa: E402
-from tests.blender import scene_poses as scene  # noqa: E402
+from quat_audit.blender import read, write
+from tests.blender import build_case as build
+from tests.blender import scene_poses as scene
 
 # A float32 quaternion or matrix of Blender's is good to about 1e-5°.
 POSE_DEG = 1e-4

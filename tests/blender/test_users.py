@@ -8,9 +8,9 @@ import pytest
 
 bpy = pytest.importorskip("bpy")
 
-from quat_audit.blender import read  # noqa: E402
-from tests.blender import build_case as build  # noqa: E402
-from tests.blender.clips_read import PATH, only, path_of, quaternion_curves  # noqa: E402
+from quat_audit.blender import read
+from tests.blender import build_case as build
+from tests.blender.clips_read import PATH, only, path_of, quaternion_curves
 
 
 def test_unused_action_guesses_its_object_and_says_so():

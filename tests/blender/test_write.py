@@ -8,13 +8,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from quat_audit.clip import Clip, Cycles
+from quat_audit.motion.clip import Clip, Cycles
 
 bpy = pytest.importorskip("bpy")
 
-from quat_audit.blender import open as blender_open  # noqa: E402
-from quat_audit.blender import read, write  # noqa: E402
-from tests.blender import build_case as build  # noqa: E402
+from quat_audit.blender import (
+    open,
+    read,
+    write,
+)
+from tests.blender import build_case as build
 
 PATH = 'pose.bones["Arm"].rotation_quaternion'
 QUATERNIONS = np.array([(1, 0, 0, 0), (-0.9, 0.1, 0.2, 0.3), (0.8, 0.1, 0.2, 0.35), (0.7, 0.1, 0.2, 0.4)], "f4")
@@ -170,8 +173,8 @@ def test_what_is_written_is_what_is_read_again_and_saved(rig, tmp_path):
     for name in ("co", "handle_left", "handle_right", "interpolation"):
         np.testing.assert_array_equal(getattr(again.curves, name), getattr(after.curves, name))
     expected = states()
-    blender_open.save_blend(tmp_path / "x.blend", compress=True)
-    blender_open.open_blend(tmp_path / "x.blend")
+    open.save_blend(tmp_path / "x.blend", compress=True)
+    open.open_blend(tmp_path / "x.blend")
     assert states() == expected
 
 
@@ -389,8 +392,8 @@ def test_stale_records_are_refused(rig):
 
 
 def test_a_linked_action_is_never_written(rig, tmp_path):
-    blender_open.save_blend(tmp_path / "library.blend", compress=False)
-    blender_open.new_file()
+    open.save_blend(tmp_path / "library.blend", compress=False)
+    open.new_file()
     with bpy.data.libraries.load(str(tmp_path / "library.blend"), link=True) as (_, into):
         into.objects = ["Rig"]
     record = one()

@@ -6,9 +6,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from quat_audit.clip import EULER_ORDERS
+from quat_audit.audit.repair import repair_clip
 from quat_audit.comparison.angles import MOST_POSES, Channel, compare_channel, pose_frames, rotations
-from quat_audit.repair import repair_clip
+from quat_audit.motion.clip import EULER_ORDERS
 from quat_audit.rotation.quaternion import angle_between
 from tests import clips
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from quat_audit import api
-from quat_audit.finding import (
+from quat_audit.findings.finding import (
     Applied,
     ClipRow,
     FileRepair,

@@ -9,9 +9,8 @@ import math
 import numpy as np
 import pytest
 
-from quat_audit.clip import EULER_ORDERS
-from quat_audit.rotation import euler
-from quat_audit.rotation import quaternion as quat
+from quat_audit.motion.clip import EULER_ORDERS
+from quat_audit.rotation import euler, quaternion
 
 ORDERS = pytest.mark.parametrize("order", EULER_ORDERS)
 
@@ -37,7 +36,7 @@ def random_angles(seed: int, n: int, turns: float = 2.0) -> np.ndarray:
 
 
 def largest_angle(a: np.ndarray, b: np.ndarray) -> float:
-    return float(np.degrees(quat.angle_between(a, b)).max())
+    return float(np.degrees(quaternion.angle_between(a, b)).max())
 
 
 @ORDERS
@@ -45,7 +44,7 @@ def test_quaternion_and_matrix_equal_the_product_of_axis_turns(order: str) -> No
     angles = random_angles(1, 100)
     expected = np.array([reference_matrix(a, order) for a in angles])
     np.testing.assert_allclose(euler.to_matrix(angles, order), expected, atol=1e-14)
-    np.testing.assert_allclose(quat.to_matrix(euler.to_quaternion(angles, order)), expected, atol=1e-14)
+    np.testing.assert_allclose(quaternion.to_matrix(euler.to_quaternion(angles, order)), expected, atol=1e-14)
 
 
 @ORDERS
@@ -67,7 +66,7 @@ def test_round_trip_gimbal_lock_included(order: str) -> None:
 def test_a_continuous_path_of_angles_gives_a_continuous_path_of_quaternions(order: str) -> None:
     path = np.linspace([-7.0, 5.0, -11.0], [9.0, -8.0, 13.0], 4000)
     q = euler.to_quaternion(path, order)
-    assert quat.dot(q[1:], q[:-1]).min() > 0.9999
+    assert quaternion.dot(q[1:], q[:-1]).min() > 0.9999
     # One more whole turn about any axis is the antipode.
     for axis in range(3):
         np.testing.assert_allclose(euler.to_quaternion(path + 2 * math.pi * np.eye(3)[axis], order), -q, atol=1e-14)

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quat_audit.rotation import euler, interpolation
-from quat_audit.rotation import quaternion as quat
+from quat_audit.rotation import euler, interpolation, quaternion
 from quat_audit.rotation.interpolation import nlerp, sample_loop, sample_track, slerp, weighted_mix
 
 IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
@@ -23,18 +22,18 @@ FORMS: tuple[Callable[..., Any], ...] = (
 
 
 def about_z(degrees: Any) -> np.ndarray:
-    return quat.from_axis_angle([0, 0, 1], np.radians(degrees))
+    return quaternion.from_axis_angle([0, 0, 1], np.radians(degrees))
 
 
 def turned(q: np.ndarray) -> np.ndarray:
     """Degrees about Z, -180 to 180, read off the turned X axis: blind to the sign of q."""
-    x = quat.rotate(q, [1.0, 0.0, 0.0])
+    x = quaternion.rotate(q, [1.0, 0.0, 0.0])
     return np.degrees(np.arctan2(x[..., 1], x[..., 0]))
 
 
 def basis_gap(a: np.ndarray, b: np.ndarray) -> float:
     """Largest difference of the three turned basis vectors (REFERENCE 9)."""
-    return float(np.abs(quat.to_matrix(a) - quat.to_matrix(b)).max())
+    return float(np.abs(quaternion.to_matrix(a) - quaternion.to_matrix(b)).max())
 
 
 def random_units(seed: int, n: int) -> np.ndarray:
@@ -47,7 +46,7 @@ def random_units(seed: int, n: int) -> np.ndarray:
 
 def test_reference_1_a_negated_end_swings_the_long_way() -> None:
     end = -about_z(20.0)
-    assert quat.dot(IDENTITY, end) == pytest.approx(-0.9848077, abs=1e-7)
+    assert quaternion.dot(IDENTITY, end) == pytest.approx(-0.9848077, abs=1e-7)
     assert abs(turned(nlerp(IDENTITY, end, 0.5, shortest=False))) == pytest.approx(170.0, abs=1e-10)
     assert turned(nlerp(IDENTITY, end, 0.5)) == pytest.approx(10.0, abs=1e-12)
     assert turned(slerp(IDENTITY, end, 0.5)) == pytest.approx(10.0, abs=1e-12)
@@ -68,7 +67,7 @@ def test_reference_2_q_to_minus_q_is_an_error_as_stored_and_the_same_rotation_ot
 
 def test_reference_3_a_zero_dot_keeps_its_sign() -> None:
     end = np.array([0.0, 0.0, 0.0, 1.0])
-    assert quat.arc_angle(IDENTITY, end) == pytest.approx(math.pi, abs=0)
+    assert quaternion.arc_angle(IDENTITY, end) == pytest.approx(math.pi, abs=0)
     for function in (nlerp, slerp, *FORMS):
         np.testing.assert_allclose(function(IDENTITY, end, 0.5), about_z(90.0), atol=1e-15)
         np.testing.assert_allclose(function(IDENTITY, -end, 0.5), about_z(-90.0), atol=1e-15)
@@ -146,20 +145,20 @@ def test_reference_6_and_11_the_short_arc_and_the_naive_angles() -> None:
     angles = np.radians([[0, 0, 170.0], [0, 0, -170.0]])
     keys = euler.to_quaternion(angles, "XYZ")
     assert turned(euler.to_quaternion(angles.mean(axis=0), "XYZ")) == pytest.approx(0.0, abs=1e-12)
-    assert math.degrees(quat.arc_angle(*keys)) == pytest.approx(340.0, abs=1e-12)
-    assert math.degrees(quat.angle_between(*keys)) == pytest.approx(20.0, abs=1e-12)
+    assert math.degrees(quaternion.arc_angle(*keys)) == pytest.approx(340.0, abs=1e-12)
+    assert math.degrees(quaternion.angle_between(*keys)) == pytest.approx(20.0, abs=1e-12)
     assert abs(turned(sample_track([0, 2], keys, 1.0))) == pytest.approx(180.0, abs=1e-12)
     assert turned(sample_track([0, 4], keys, 1.0)) == pytest.approx(175.0, abs=1e-12)
     keys = about_z([350.0, 10.0])
-    assert math.degrees(quat.angle_between(*keys)) == pytest.approx(20.0, abs=1e-12)
-    assert math.degrees(quat.arc_angle(*keys)) == pytest.approx(340.0, abs=1e-12)
+    assert math.degrees(quaternion.angle_between(*keys)) == pytest.approx(20.0, abs=1e-12)
+    assert math.degrees(quaternion.arc_angle(*keys)) == pytest.approx(340.0, abs=1e-12)
 
 
 def test_reference_7_angular_speed_of_slerp_and_nlerp() -> None:
     times = np.linspace(0, 2, 101)
     keys = about_z([0.0, 120.0])
     speeds = {
-        f: np.degrees(quat.angle_between(q[1:], q[:-1])) / 0.02
+        f: np.degrees(quaternion.angle_between(q[1:], q[:-1])) / 0.02
         for f in (slerp, nlerp)
         for q in [sample_track([0, 2], keys, times, between=f)]
     }
@@ -180,14 +179,14 @@ def test_reference_7_angular_speed_of_slerp_and_nlerp() -> None:
 def test_reference_8_sampling_rates_agree_with_the_analytic_rotation() -> None:
     axis = np.array([1.0, 2.0, -2.0]) / 3
     times = np.array([0.0, 0.5, 1.25, 2.0])
-    keys = quat.from_axis_angle(axis, np.radians(60.0) * times)
+    keys = quaternion.from_axis_angle(axis, np.radians(60.0) * times)
     keys[2] *= -1
     sampled = {}
     for rate in (30, 60, 144):
         at = np.arange(2 * rate + 1) / rate
         assert len(at) == {30: 61, 60: 121, 144: 289}[rate]
         sampled[rate] = sample_track(times, keys, at)
-        assert basis_gap(sampled[rate], quat.from_axis_angle(axis, np.radians(60.0) * at)) < 2e-15
+        assert basis_gap(sampled[rate], quaternion.from_axis_angle(axis, np.radians(60.0) * at)) < 2e-15
         # Seeking backwards, and one by one.
         assert basis_gap(sample_track(times, keys, at[::-1])[::-1], sampled[rate]) < 5e-16
         one_by_one = np.array([sample_track(times, keys, t) for t in at])
@@ -230,10 +229,10 @@ def test_reference_8_errors(times: Any, keys: Any, at: Any, says: str) -> None:
 
 def test_reference_9_one_turned_point_is_blind_to_twist() -> None:
     a, b = about_z(0.0), about_z(77.0)
-    np.testing.assert_allclose(quat.rotate(a, [0, 0, 1]), quat.rotate(b, [0, 0, 1]), atol=1e-15)
+    np.testing.assert_allclose(quaternion.rotate(a, [0, 0, 1]), quaternion.rotate(b, [0, 0, 1]), atol=1e-15)
     assert basis_gap(a, b) > 0.5
     assert basis_gap(b, -b) == 0.0
-    assert abs(quat.dot(b, -b)) == pytest.approx(1.0, abs=1e-15)
+    assert abs(quaternion.dot(b, -b)) == pytest.approx(1.0, abs=1e-15)
 
 
 def test_reference_10_the_mix_does_not_depend_on_the_order_given() -> None:

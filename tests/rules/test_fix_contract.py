@@ -14,8 +14,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from quat_audit.audit import audit_clip
-from quat_audit.clip import (
+from quat_audit.audit.pipeline import audit_clip
+from quat_audit.audit.repair import repair_clip
+from quat_audit.motion.clip import (
     BEZIER,
     CONSTANT,
     CYCLE_MIRROR,
@@ -29,7 +30,6 @@ from quat_audit.clip import (
     Clip,
     Cycles,
 )
-from quat_audit.repair import repair_clip
 from quat_audit.rules import RULES
 from tests.clips import channel_clip, free_handles, joined, random_quaternions, track_clip, turns
 from tests.contract import assert_contract, assert_same, at_fault, fixable

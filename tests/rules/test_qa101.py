@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quat_audit.audit import audit_clip
-from quat_audit.clip import BEZIER, EULER, QUATERNION, Clip
-from quat_audit.repair import repair_clip
+from quat_audit.audit.pipeline import audit_clip
+from quat_audit.audit.repair import repair_clip
+from quat_audit.motion.clip import BEZIER, EULER, QUATERNION, Clip
 from quat_audit.rules.qa101_non_finite_key import RULE
 from tests.clips import NAN, channel_clip, euler_clip, joined, quaternion_clip, times_of, track_clip, turns, values_of
 from tests.contract import assert_contract, assert_same, found

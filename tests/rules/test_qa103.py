@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quat_audit.audit import audit_clip
-from quat_audit.clip import BEZIER, CONSTANT, CUBIC, LINEAR, QUATERNION, SLERP, Clip
-from quat_audit.repair import repair_clip
+from quat_audit.audit.pipeline import audit_clip
+from quat_audit.audit.repair import repair_clip
+from quat_audit.motion.clip import BEZIER, CONSTANT, CUBIC, LINEAR, QUATERNION, SLERP, Clip
 from quat_audit.rules import RULES
 from quat_audit.rules.qa103_non_unit_quaternion import RULE
 from tests.clips import NAN, free_handles, quaternion_clip, random_quaternions, times_of, track_clip, turns, values_of

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quat_audit.audit import audit_clip
-from quat_audit.clip import BACK, BEZIER, CONSTANT, LINEAR, SINE, SLERP, Clip
-from quat_audit.repair import repair_clip
+from quat_audit.audit.pipeline import audit_clip
+from quat_audit.audit.repair import repair_clip
+from quat_audit.motion.clip import BACK, BEZIER, CONSTANT, LINEAR, SINE, SLERP, Clip
 from quat_audit.rules import RULES
 from quat_audit.rules.qa105_collapsing_interpolation import HARMLESS_HANDLE, LIMITS, RULE
 from tests.clips import free_handles, joined, quaternion_clip, random_path, times_of, turns, values_of

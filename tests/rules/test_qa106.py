@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quat_audit.audit import audit_clip
-from quat_audit.clip import BEZIER, CONSTANT, EXPO, LINEAR, SLERP, Clip, Cycles
-from quat_audit.repair import repair_clip
+from quat_audit.audit.pipeline import audit_clip
+from quat_audit.audit.repair import repair_clip
+from quat_audit.motion.clip import BEZIER, CONSTANT, EXPO, LINEAR, SLERP, Clip, Cycles
 from quat_audit.rules import RULES
 from quat_audit.rules.qa104_sign_flip import RULE as SIGN_FLIP
 from quat_audit.rules.qa106_half_turn_step import RULE

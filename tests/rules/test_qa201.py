@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quat_audit.audit import audit_clip
-from quat_audit.clip import BEZIER, CONSTANT, CUBIC, EULER, Clip
-from quat_audit.finding import Finding
-from quat_audit.repair import repair_clip
+from quat_audit.audit.pipeline import audit_clip
+from quat_audit.audit.repair import repair_clip
+from quat_audit.findings.finding import Finding
+from quat_audit.motion.clip import BEZIER, CONSTANT, CUBIC, EULER, Clip
 from quat_audit.rules.qa201_euler_wraparound import RULE
 from tests.clips import NAN, euler_clip, free_handles, joined, quaternion_clip, times_of, track_clip, values_of
 from tests.contract import assert_contract, assert_same

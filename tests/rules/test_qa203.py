@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quat_audit.audit import audit_clip
-from quat_audit.clip import BEZIER, CONSTANT, CUBIC, CYCLE_REPEAT, EULER, LINEAR, Clip, Cycles
-from quat_audit.repair import repair_clip
+from quat_audit.audit.pipeline import audit_clip
+from quat_audit.audit.repair import repair_clip
+from quat_audit.motion.clip import BEZIER, CONSTANT, CUBIC, CYCLE_REPEAT, EULER, LINEAR, Clip, Cycles
 from quat_audit.rules.qa203_full_turn import RULE
 from tests.clips import euler_clip, joined, quaternion_clip, times_of, track_clip, turns, values_of
 from tests.contract import assert_contract

@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from quat_audit.audit import audit_clip
-from quat_audit.clip import AXIS_ANGLE, CONSTANT, EULER, QUATERNION, Clip
-from quat_audit.repair import repair_clip
+from quat_audit.audit.pipeline import audit_clip
+from quat_audit.audit.repair import repair_clip
+from quat_audit.motion.clip import AXIS_ANGLE, CONSTANT, EULER, QUATERNION, Clip
 from quat_audit.rules.qa301_ignored_rotation_channel import RULE
 from tests.clips import euler_clip, joined, quaternion_clip, random_quaternions, track_clip, turns, values_of
 from tests.contract import assert_contract

@@ -9,9 +9,9 @@ import math
 import numpy as np
 import pytest
 
-from quat_audit.audit import audit_clip
-from quat_audit.clip import BEZIER, CUBIC, CYCLE_REPEAT_OFFSET, EULER, QUATERNION, Clip, Cycles
-from quat_audit.rotation.curve import evaluate
+from quat_audit.audit.pipeline import audit_clip
+from quat_audit.motion.clip import BEZIER, CUBIC, CYCLE_REPEAT_OFFSET, EULER, QUATERNION, Clip, Cycles
+from quat_audit.motion.curve import evaluate
 from quat_audit.rules.qa302_missing_component import RULE
 from tests.clips import NAN, euler_clip, free_handles, joined, quaternion_clip, track_clip, turns
 from tests.contract import assert_contract

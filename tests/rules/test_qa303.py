@@ -9,19 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quat_audit.audit import audit_clip
-from quat_audit.clip import (
-    BEZIER,
-    CONSTANT,
-    CUBIC,
-    CYCLE_REPEAT,
-    EULER,
-    LINEAR,
-    QUATERNION,
-    Clip,
-    Cycles,
-)
-from quat_audit.repair import repair_clip
+from quat_audit.audit.pipeline import audit_clip
+from quat_audit.audit.repair import repair_clip
+from quat_audit.motion.clip import BEZIER, CONSTANT, CUBIC, CYCLE_REPEAT, EULER, LINEAR, QUATERNION, Clip, Cycles
 from quat_audit.rules.qa303_misaligned_components import RULE
 from tests.clips import NAN, euler_clip, free_handles, joined, quaternion_clip, track_clip, turns
 from tests.contract import assert_contract, assert_same

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from quat_audit.audit import audit_clip
-from quat_audit.clip import Clip
+from quat_audit.audit.pipeline import audit_clip
+from quat_audit.motion.clip import Clip
 from quat_audit.rules.qa304_duplicate_rotation_channels import RULE
 from tests.clips import euler_clip, joined, quaternion_clip, turns
 from tests.contract import assert_contract

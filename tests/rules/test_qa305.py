@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from quat_audit.audit import audit_clip
-from quat_audit.clip import Clip
-from quat_audit.repair import repair_clip
+from quat_audit.audit.pipeline import audit_clip
+from quat_audit.audit.repair import repair_clip
+from quat_audit.motion.clip import Clip
 from quat_audit.rules.qa305_orphan_channel import RULE
 from tests.clips import channel_clip, euler_clip, joined, quaternion_clip, turns, values_of
 from tests.contract import assert_contract

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quat_audit.audit import audit_clip
-from quat_audit.clip import BEZIER, CONSTANT, CUBIC, EULER, QUATERNION, Clip
-from quat_audit.repair import repair_clip
+from quat_audit.audit.pipeline import audit_clip
+from quat_audit.audit.repair import repair_clip
+from quat_audit.motion.clip import BEZIER, CONSTANT, CUBIC, EULER, QUATERNION, Clip
 from quat_audit.rules.qa401_unordered_key_times import RULE
 from tests.clips import NAN, about, channel_clip, joined, quaternion_clip, track_clip, turns
 from tests.contract import assert_contract, assert_same

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quat_audit.finding import NONE, SAFE, UNSAFE, WARNING
+from quat_audit.findings.finding import NONE, SAFE, UNSAFE, WARNING
 from tests.skinning import scalar
 from tests.skinning.rules_on import assert_repaired, entries, found, total
 

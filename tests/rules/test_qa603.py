@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from quat_audit.finding import NONE, UNSAFE, WARNING
+from quat_audit.findings.finding import NONE, UNSAFE, WARNING
 from quat_audit.skinning.skin import make_motion
 from tests.skinning import scalar
 from tests.skinning.rules_on import assert_repaired, entries, found

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from quat_audit.finding import ERROR, NONE, NOTE
+from quat_audit.findings.finding import ERROR, NONE, NOTE
 from tests.skinning import scalar
 from tests.skinning.rules_on import found
 

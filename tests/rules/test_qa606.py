@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from quat_audit.finding import NONE, NOTE, WARNING
+from quat_audit.findings.finding import NONE, NOTE, WARNING
 from quat_audit.skinning import dual_quaternion, linear
 from quat_audit.skinning.skin import size_of
 from tests.skinning import scalar

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from quat_audit.finding import NONE, NOTE
+from quat_audit.findings.finding import NONE, NOTE
 from quat_audit.skinning.skin import Motion, make_motion
 from tests.skinning import scalar
 from tests.skinning.rules_on import found

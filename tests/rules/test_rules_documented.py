@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import quat_audit.rules
-from quat_audit.finding import ERROR, NOTE, WARNING
+from quat_audit.findings.finding import ERROR, NOTE, WARNING
 from quat_audit.rules import RULES, Rule
 
 FOLDER = Path(quat_audit.rules.__file__).parent

@@ -5,11 +5,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from quat_audit.audit import Overrides, find_in_skin
-from quat_audit.finding import NONE, SAFE, Finding, SkinRepair, Text
-from quat_audit.repair import repair_skin
+from quat_audit.audit.pipeline import find_in_skin
+from quat_audit.audit.repair import SkinRepair, repair_skin
+from quat_audit.audit.settings import Overrides
+from quat_audit.findings.finding import NONE, SAFE, Finding
 from quat_audit.rules import RULES, Rule
 from quat_audit.skinning.skin import Motion, Skin, influences
+from quat_audit.text import Text
 
 BY_CODE: dict[str, Rule] = {rule.code: rule for rule in RULES}
 

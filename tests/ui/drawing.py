@@ -114,7 +114,8 @@ def draw(cls: Any, method: str = "draw") -> Layout | None:
 
 def draw_all() -> Layout:
     """Everything that is drawn, of all panels and menus of one editor, and of the list's visible lines."""
-    from quat_audit.ui import lists, menus, panel, properties, skin_panel
+    from quat_audit.ui import lists, menus, panel, properties
+    from quat_audit.ui.skin import panel as skin_panel
 
     whole = Layout()
     for base in (panel._Main, skin_panel.QUATAUDIT_PT_skin_view3d, panel._Findings, panel._Detail, panel._Tools):

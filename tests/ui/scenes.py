@@ -10,8 +10,8 @@ from typing import Any
 import bpy
 import numpy as np
 
+from quat_audit.results.memory import RESULTS
 from quat_audit.ui import following, properties
-from quat_audit.ui.results import RESULTS
 from tests.blender import build_case as build
 
 FRAMES = (1.0, 11.0, 21.0, 31.0)

@@ -14,9 +14,9 @@ import example_skin_faults as faults
 import numpy as np
 from example_walk import RIG, Scene, body_weights, clean, spoiled
 
+from quat_audit.results.memory import RESULTS
+from quat_audit.results.rows import MESH
 from quat_audit.ui import properties
-from quat_audit.ui.results import RESULTS
-from quat_audit.ui.rows import MESH
 
 BODY = "Body"
 # What is wrong with it, and how many vertices have it.

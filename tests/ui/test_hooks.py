@@ -13,11 +13,11 @@ import pytest
 
 bpy = pytest.importorskip("bpy")
 
-from quat_audit import ui  # noqa: E402
-from quat_audit.blender import compat  # noqa: E402
-from quat_audit.ui import auditing, hooks, preferences  # noqa: E402
-from quat_audit.ui.results import RESULTS  # noqa: E402
-from tests.blender import build_case as build  # noqa: E402
+from quat_audit import ui
+from quat_audit.blender import compat
+from quat_audit.results.memory import RESULTS
+from quat_audit.ui import auditing, hooks, preferences
+from tests.blender import build_case as build
 
 EXPORT = {"export_animations": True, "export_force_sampling": False}
 

@@ -14,13 +14,13 @@ import pytest
 
 bpy = pytest.importorskip("bpy")
 
-from quat_audit.blender import compat  # noqa: E402
-from quat_audit.ui import properties  # noqa: E402
-from quat_audit.ui.results import RESULTS  # noqa: E402
-from tests.blender import build_case as build  # noqa: E402
-from tests.ui import scenes  # noqa: E402
-from tests.ui.drawing import draw_all  # noqa: E402
-from tests.ui.scenes import labels, refresh  # noqa: E402
+from quat_audit.blender import compat
+from quat_audit.results.memory import RESULTS
+from quat_audit.ui import properties
+from tests.blender import build_case as build
+from tests.ui import scenes
+from tests.ui.drawing import draw_all
+from tests.ui.scenes import labels, refresh
 
 pytestmark = pytest.mark.usefixtures("panel")
 ops = bpy.ops.quat_audit

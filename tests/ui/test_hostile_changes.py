@@ -13,13 +13,13 @@ import pytest
 
 bpy = pytest.importorskip("bpy")
 
-from quat_audit import ui  # noqa: E402
-from quat_audit.ui import auditing, following, properties  # noqa: E402
-from quat_audit.ui.results import RESULTS  # noqa: E402
-from tests.blender import build_case as build  # noqa: E402
-from tests.ui import scenes  # noqa: E402
-from tests.ui.drawing import draw_all  # noqa: E402
-from tests.ui.scenes import labels, refresh  # noqa: E402
+from quat_audit import ui
+from quat_audit.results.memory import RESULTS
+from quat_audit.ui import auditing, following, properties
+from tests.blender import build_case as build
+from tests.ui import scenes
+from tests.ui.drawing import draw_all
+from tests.ui.scenes import labels, refresh
 
 pytestmark = pytest.mark.usefixtures("panel")
 ops = bpy.ops.quat_audit

@@ -11,22 +11,13 @@ import pytest
 
 bpy = pytest.importorskip("bpy")
 
-from quat_audit import ui  # noqa: E402
-from quat_audit.profiles import PROFILES  # noqa: E402
-from quat_audit.ui import (  # noqa: E402
-    audit_operators,
-    auditing,
-    fix_operators,
-    following,
-    icons,
-    lists,
-    panel,
-    preferences,
-    properties,
-)
-from quat_audit.ui.results import RESULTS  # noqa: E402
-from tests.ui import scenes  # noqa: E402
-from tests.ui.drawing import Layout, draw, draw_all  # noqa: E402
+from quat_audit import ui
+from quat_audit.audit.profiles import PROFILES
+from quat_audit.results.memory import RESULTS
+from quat_audit.ui import auditing, following, icons, lists, panel, preferences, properties
+from quat_audit.ui.operators import audit, fix
+from tests.ui import scenes
+from tests.ui.drawing import Layout, draw, draw_all
 
 pytestmark = pytest.mark.usefixtures("panel")
 ops = bpy.ops.quat_audit
@@ -163,12 +154,12 @@ def test_the_finding_that_is_looked_at_stays_when_others_go() -> None:
 def test_the_confirmation_says_what_changes() -> None:
     scenes.broken_rig(["Arm", "Leg"])
     scenes.audit()
-    text = fix_operators.confirmation(RESULTS.rows)
+    text = fix.confirmation(RESULTS.rows)
     assert text == (
         "Repairs 2 findings on 2 bones; 0 of these fixes may change keyed poses. Undo takes all of it back."
     )
     layout = Layout()
-    fix_operators._Confirmed.draw(SimpleNamespace(layout=layout, _says=[text]), bpy.context)
+    fix._Confirmed.draw(SimpleNamespace(layout=layout, _says=[text]), bpy.context)
     assert layout.text == text
 
 
@@ -259,12 +250,12 @@ def test_colours_are_painted_anew(prefs) -> None:
 class Modal:
     """The operator without Blender around it."""
 
-    modal = audit_operators.QUATAUDIT_OT_audit.modal
-    cancel = audit_operators.QUATAUDIT_OT_audit.cancel
-    _show = audit_operators.QUATAUDIT_OT_audit._show
-    _tidy = audit_operators.QUATAUDIT_OT_audit._tidy
-    _end = audit_operators.QUATAUDIT_OT_audit._end
-    _outcome = audit_operators.QUATAUDIT_OT_audit._outcome
+    modal = audit.QUATAUDIT_OT_audit.modal
+    cancel = audit.QUATAUDIT_OT_audit.cancel
+    _show = audit.QUATAUDIT_OT_audit._show
+    _tidy = audit.QUATAUDIT_OT_audit._tidy
+    _end = audit.QUATAUDIT_OT_audit._end
+    _outcome = audit.QUATAUDIT_OT_audit._outcome
 
     def __init__(self) -> None:
         self.reports: list[tuple[set[str], str]] = []

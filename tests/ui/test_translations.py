@@ -13,7 +13,7 @@ from typing import Any
 import interface_texts
 import pytest
 
-from quat_audit.profiles import PROFILES
+from quat_audit.audit.profiles import PROFILES
 from quat_audit.rules import RULES
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 pytest.importorskip("bpy")
 
-from quat_audit.finding import Text
+from quat_audit.results.rows import Figure
 from quat_audit.rules import RULES
+from quat_audit.text import Text
 from quat_audit.ui import wording
-from quat_audit.ui.rows import Figure
 
 
 def test_lines_break_at_spaces() -> None:

@@ -1,0 +1,409 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What an edit did to the motion, measured: at every valid key, between the keys, and on the path's length.
+
+Only tracks that differ are looked at, and only steps whose two ends did not change together: a run of keys
+that was negated, or shifted by whole turns, plays as before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..arrays import Bools, Floats, Ints
+from ..findings.finding import Proof
+from ..motion.clip import CYCLE_REPEAT_OFFSET, ELASTIC, EULER, QUATERNION, Clip, Curves
+from ..motion.curve import evaluate
+from ..motion.keys import Keys, Steps, assumed_pose, rotation_keys, rotation_steps
+from ..motion.sweep import path_length, played_path, sample_blocks, to_rotation
+from ..rotation.interpolation import slerp
+from ..rotation.quaternion import angle_between
+
+# An edit leaves a rotation as it was within this, or within what float32 costs where that is more.
+KEY_TOLERANCE_DEG = 1e-4
+# A net below the proof of the repair itself (1e-4°): what is re-read from a written file may differ by the
+# file's own precision, never by this much.
+MOST_KEY_CHANGE_DEG = 1e-3
+# A path is not longer when it is not longer by more than sampling and rounding can be off.
+LENGTH_TOLERANCE_DEG = 1e-2
+SAMPLES = 8
+# Paths that do not get shorter by at least this share are measured again with this many times the samples.
+CLOSE, FINE = 0.5, 8
+SAMPLE_STEP_RAD = np.radians(45.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Changes:
+    """For each of the T tracks of the clip before: changed?, degrees at keys, between keys, and of length.
+
+    `tolerance_deg` is what the storage of its values costs. `swept_deg` (T, 2) is the length before and after of the
+    track's step that changed it the most.
+    """
+
+    changed: Bools
+    key_deg: Floats
+    between_deg: Floats
+    longer_deg: Floats
+    tolerance_deg: Floats
+    swept_deg: Floats
+
+
+def prove(before: Clip, after: Clip) -> Proof:
+    """The proof that a repair reports."""
+    changes = compare(before, after)
+    kept = int(np.sum(after.curves.origin >= 0))
+    gain = np.abs(changes.swept_deg[:, 0] - changes.swept_deg[:, 1])
+    worst = changes.swept_deg[gain.argmax()] if len(gain) else np.zeros(2)
+    return Proof(
+        max_key_change_deg=float(changes.key_deg.max(initial=0.0)),
+        max_between_change_deg=float(changes.between_deg.max(initial=0.0)),
+        keys_added=int(np.sum(after.curves.origin < 0)),
+        keys_removed=max(0, int(np.sum(before.curves.origin >= 0)) - kept),
+        worst_before_deg=float(worst[0]),
+        worst_after_deg=float(worst[1]),
+        not_measured=_not_measured(before, after),
+    )
+
+
+def _not_measured(before: Clip, after: Clip) -> tuple[str, ...]:
+    """What a repair changed on purpose: tracks that are played otherwise now, are keyed otherwise, or are gone."""
+    said = []
+    for track, other in enumerate(_partners(before, after)):
+        path = before.tracks.data_path[track]
+        if other < 0:
+            said.append(f"{path}: its keys were converted or removed")
+        elif before.tracks.modes[track] != after.tracks.modes[other]:
+            mode = ", ".join(after.tracks.modes[other])
+            said.append(f"{path}: the rotation mode was set to {mode}, so its pose changes")
+    return tuple(said)
+
+
+def compare(before: Clip, after: Clip) -> Changes:
+    """Measure every rotation track of `before` against the same track of `after`.
+
+    A track that is gone, or keyed in another kind of rotation, was changed on purpose and is not measured.
+    Computed once a pair: a repair of one rule is proven when it is made, and reported afterwards.
+    """
+    known = after.cache.get("changes")
+    if known is None or known[0] is not before:
+        with np.errstate(all="ignore"):  # NaN and infinity in what was repaired compare as they should
+            after.cache["changes"] = known = (before, _compare(before, after))
+    changes: Changes = known[1]
+    return changes
+
+
+def _compare(before: Clip, after: Clip) -> Changes:
+    count = len(before.tracks)
+    changes = Changes(
+        np.zeros(count, dtype=bool),
+        np.zeros(count),
+        np.zeros(count),
+        np.zeros(count),
+        np.full(count, KEY_TOLERANCE_DEG),
+        np.zeros((count, 2)),
+    )
+    if after is before or after.curves is before.curves:
+        return changes
+    partner = _partners(before, after)
+    differs = curves_differ(before.curves, after.curves, before.tracks.curves, after.tracks.curves, partner)
+    changes.changed[:] = differs
+    for kind in (QUATERNION, EULER):
+        tracks = np.flatnonzero(differs & np.array([k == kind for k in before.tracks.kind], dtype=bool))
+        if len(tracks):
+            _compare_kind(before, after, kind, tracks, partner, changes)
+    return changes
+
+
+def _partners(before: Clip, after: Clip) -> Ints:
+    """(T,) the track of `after` with the same data path and kind (the n-th for the n-th), -1 without."""
+
+    def named(clip: Clip) -> dict[tuple[str, str, int], int]:
+        seen: dict[tuple[str, str], int] = {}
+        result = {}
+        for track, (path, kind) in enumerate(zip(clip.tracks.data_path, clip.tracks.kind, strict=True)):
+            number = seen.get((path, kind), 0)
+            seen[path, kind] = number + 1
+            result[path, kind, number] = track
+        return result
+
+    there = named(after)
+    return np.array([there.get(name, -1) for name in named(before)], dtype=np.int64)
+
+
+def curves_differ(a: Curves, b: Curves, tracks_a: Ints, tracks_b: Ints, partner: Ints) -> Bools:
+    """(T,) some key of the track's curves is not bit for bit the same, or curves came or went."""
+    result = np.zeros(len(partner), dtype=bool)
+    if np.array_equal(a.offsets, b.offsets) and np.array_equal(tracks_a, tracks_b[partner]):
+        changed = np.zeros(len(a) + 1, dtype=bool)
+        changed[np.searchsorted(a.offsets, np.flatnonzero(changed_keys(a, b)), side="right") - 1] = True
+        return np.asarray(changed[tracks_a].any(axis=1))
+    for track, other in enumerate(partner):
+        if other < 0:
+            continue
+        for x, y in zip(tracks_a[track], tracks_b[other], strict=True):
+            if x < 0 and y < 0:
+                continue
+            result[track] |= x < 0 or y < 0 or not _same_curve(a, int(x), b, int(y))
+    return result
+
+
+def _same_curve(a: Curves, x: int, b: Curves, y: int) -> bool:
+    left, right = a.rows(x), b.rows(y)
+    return all(
+        np.array_equal(p[left], q[right], equal_nan=True)
+        for p, q in ((a.co, b.co), (a.handle_left, b.handle_left), (a.handle_right, b.handle_right))
+    ) and np.array_equal(a.interpolation[left], b.interpolation[right])
+
+
+def _compare_kind(before: Clip, after: Clip, kind: str, tracks: Ints, partner: Ints, changes: Changes) -> None:
+    keys, steps = rotation_keys(before, kind), rotation_steps(before, kind)
+    after_keys = rotation_keys(after, kind)
+    chosen = np.zeros(len(before.tracks), dtype=bool)
+    chosen[tracks] = True
+    mine = chosen[keys.tracks][keys.member]
+    same_rows = (
+        np.array_equal(keys.key, after_keys.key)
+        and np.array_equal(before.curves.offsets, after.curves.offsets)
+        and np.array_equal(partner, np.arange(len(partner)))
+    )
+    rows = np.flatnonzero(mine & keys.valid)
+    which = np.flatnonzero(mine[steps.first] & (steps.gap_frames > 0))
+    if same_rows:
+        rows = rows[_rows_differ(keys.value, after_keys.value)[rows]]
+        touched = _touched(before.curves, after.curves, keys)
+        which = which[touched[steps.first[which]] | touched[steps.second[which]]]
+        which = which[~_ends_changed_together(before, after, keys, steps, which)]
+    members = keys.track_of(rows)
+    a = to_rotation(before, keys, keys.value[rows], rows)
+    if same_rows:
+        b = to_rotation(after, after_keys, after_keys.value[rows], rows)
+    else:
+        kept = _kept_rotations(before, after, keys, partner)
+        b = kept[rows]
+    np.maximum.at(changes.key_deg, members, _angle_deg(a, b))
+    changes.tolerance_deg[tracks] = _storage_cost_deg(keys, after_keys, tracks, partner)
+    after_steps = _steps_of(after, kind, steps)
+
+    def paths(part: Ints, samples: int) -> tuple[Floats, Floats]:
+        """(P, samples + 1, 4) what the steps `part` played and what they play now."""
+        now = played_path(before, keys, steps, part, samples)
+        if same_rows:
+            return now, played_path(after, after_keys, after_steps, part, samples)
+        fractions = np.linspace(0.0, 1.0, samples + 1)
+        time = keys.time[steps.first[part], None] + fractions * steps.gap_frames[part, None]
+        owner = np.repeat(partner[keys.track_of(steps.first[part])], samples + 1)
+        then = _rotations_at(after, kind, owner, time.ravel()).reshape(len(part), samples + 1, 4)
+        then[:, 0], then[:, -1] = kept[steps.first[part]], kept[steps.second[part]]
+        spherical = steps.slerp[part]
+        then[spherical] = slerp(then[spherical][:, :1], then[spherical][:, -1:], fractions)
+        return now, then
+
+    # Where nothing could be played before (a key between is no rotation), there is no length to compare with.
+    comparable = steps.second - steps.first == 1
+    for count in (SAMPLES, FINE * SAMPLES):
+        close = np.zeros(len(which), dtype=bool)
+        for block, samples in sample_blocks(keys, steps, which, count, SAMPLE_STEP_RAD * SAMPLES / count):
+            part = which[block]
+            now, then = paths(part, samples)
+            at = keys.track_of(steps.first[part])
+            np.maximum.at(changes.between_deg, at, _angle_deg(now, then).max(axis=1))
+            length, new_length = np.degrees(path_length(now)), np.degrees(path_length(then))
+            longer = np.where(comparable[part] & ~np.isnan(now).any(axis=(1, 2)), new_length - length, -np.inf)
+            close[block] = (longer > -CLOSE * length) & (new_length > LENGTH_TOLERANCE_DEG)
+            sure = longer if count > SAMPLES else np.where(close[block], 0.0, longer)
+            np.maximum.at(changes.longer_deg, at, sure)
+            swept = np.stack([length, new_length], axis=1)
+            _note_worst(changes, at, np.where(np.isfinite(longer)[:, None], swept, 0.0))
+        which = which[close]
+    _compare_cycles(before, after, keys, np.flatnonzero(mine & keys.valid), partner, changes)
+
+
+def _note_worst(changes: Changes, at: Ints, swept: Floats) -> None:
+    """Keep the (before, after) of the step that differs the most, for each track in `at` (P,)."""
+    gain = np.abs(swept[:, 0] - swept[:, 1])
+    order = np.lexsort((-gain, at))
+    first = np.ones(len(order), dtype=bool)
+    first[1:] = np.diff(at[order]) != 0
+    best = order[first]
+    known = changes.swept_deg[at[best]]
+    better = gain[best] > np.abs(known[:, 0] - known[:, 1])
+    changes.swept_deg[at[best[better]]] = swept[best[better]]
+
+
+def _storage_cost_deg(keys: Keys, after_keys: Keys, tracks: Ints, partner: Ints) -> Floats:
+    """(P,) degrees that rounding the values of some tracks to float32 can turn them by, at least KEY_TOLERANCE_DEG.
+
+    A component is off by half an ulp, so by up to eps / 2 × its size, before and after; a quaternion's angle is
+    twice its components'.
+    """
+
+    def largest(k: Keys, of: Ints) -> Floats:
+        size = np.zeros(len(k.tracks))
+        filled = np.flatnonzero(np.diff(k.offsets))
+        for column in range(k.value.shape[1] if len(filled) else 0):
+            absolute = np.abs(k.value[:, column])
+            absolute[np.isinf(absolute)] = 0.0
+            size[filled] = np.fmax(size[filled], np.fmax.reduceat(absolute, k.offsets[filled]))
+        return np.asarray(size[np.searchsorted(k.tracks, of)])
+
+    size = np.maximum(largest(keys, tracks), largest(after_keys, partner[tracks]))
+    cost = keys.value.shape[1] * np.finfo(np.float32).eps * np.maximum(size, 1.0)
+    return np.asarray(np.maximum(KEY_TOLERANCE_DEG, np.degrees(cost)))
+
+
+def _rows_differ(a: Floats, b: Floats) -> Bools:
+    """(N,) some column differs; one column at a time, which is what NumPy is fast at."""
+    result = np.zeros(len(a), dtype=bool)
+    for column in range(a.shape[1]):
+        result |= a[:, column] != b[:, column]
+    return result
+
+
+def _touched(a: Curves, b: Curves, keys: Keys) -> Bools:
+    """(N,) some key of the row has another value, handle or interpolation; rows without a key everywhere count."""
+    key = changed_keys(a, b)
+    result = np.zeros(len(keys.time), dtype=bool)
+    for column in range(keys.key.shape[1]):
+        row = keys.key[:, column]
+        result |= np.where(row >= 0, key[row], True) if key.any() else False
+    return result
+
+
+def changed_keys(a: Curves, b: Curves) -> Bools:
+    """(K,) keys that are not bit for bit the same (NaN equals NaN); the curves have the same keys."""
+    key = a.interpolation != b.interpolation
+    for x, y in ((a.co, b.co), (a.handle_left, b.handle_left), (a.handle_right, b.handle_right)):
+        if x is not y:
+            for column in (0, 1):
+                p, q = x[:, column], y[:, column]
+                key |= (p != q) & ~(np.isnan(p) & np.isnan(q))
+    return np.asarray(key)
+
+
+def _steps_of(after: Clip, kind: str, steps: Steps) -> Steps:
+    """The same steps with the interpolation that the edited clip plays."""
+    now = rotation_steps(after, kind)
+    if len(now.first) == len(steps.first) and np.array_equal(now.first, steps.first):
+        return now
+    return steps
+
+
+def _angle_deg(a: Floats, b: Floats) -> Floats:
+    """Degrees between unit quaternions; 0 where both or the first are undefined."""
+    with np.errstate(invalid="ignore"):
+        angle = np.degrees(angle_between(a, b))
+    undefined = np.isnan(a).any(axis=-1)
+    return np.where(undefined, 0.0, np.where(np.isnan(angle), 180.0, angle))
+
+
+def _ends_changed_together(before: Clip, after: Clip, keys: Keys, steps: Steps, which: Ints) -> Bools:
+    """(P,) what plays on the step is the same rotation by construction: both ends were negated with their
+    handles, or shifted by the same half or whole turns, or mirrored alike (the equivalent triple)."""
+    if not np.array_equal(before.curves.interpolation, after.curves.interpolation):
+        return np.zeros(len(which), dtype=bool)
+    first, second = keys.key[steps.first[which]], keys.key[steps.second[which]]
+    together = np.all((first >= 0) & (second >= 0), axis=1)
+    # Blender's elastic ease is no odd function of the change: a negated segment plays another curve.
+    together &= ~np.any(before.curves.interpolation[first] == ELASTIC, axis=1)
+    old, new = (
+        [getattr(c, name)[:, 1].astype(np.float64) for name in ("co", "handle_left", "handle_right")]
+        for c in (before.curves, after.curves)
+    )
+    if keys.kind == QUATERNION:
+        kept = np.all([x == y for x, y in zip(old, new, strict=True)], axis=0)
+        negated = np.all([x == -y for x, y in zip(old, new, strict=True)], axis=0)
+        return np.asarray(together & (_everywhere(kept, first, second) | _everywhere(negated, first, second)))
+    close = 4.0 * np.finfo(np.float32).eps * np.fmax.reduce(np.abs(new[0]), initial=1.0)
+    shift = new[0] - old[0]
+    whole = np.abs(shift - np.pi * np.round(shift / np.pi)) <= close
+    plain = whole & np.all([np.abs(y - x - shift) <= close for x, y in zip(old[1:], new[1:], strict=True)], axis=0)
+    result = together & _everywhere(plain, first, second)
+    for component in range(first.shape[1]):
+        result &= np.abs(shift.take(first[:, component]) - shift.take(second[:, component])) <= close
+    rest = np.flatnonzero(together & ~result)
+    if len(rest):
+        first, second = first[rest], second[rest]
+        mirror = new[0] + old[0]
+        mirrored = np.all([np.abs(y + x - mirror) <= close for x, y in zip(old[1:], new[1:], strict=True)], axis=0)
+        moved = (plain[first] & plain[second]) & (np.abs(shift[first] - shift[second]) <= close)
+        turned = (mirrored[first] & mirrored[second]) & (np.abs(mirror[first] - mirror[second]) <= close)
+        result[rest] = np.all(moved | turned, axis=1)
+    return np.asarray(result)
+
+
+def _everywhere(flag: Bools, first: Ints, second: Ints) -> Bools:
+    """(P,) the flag of a key holds for every component at both ends."""
+    result = np.ones(len(first), dtype=bool)
+    for key in (first, second):
+        for component in range(key.shape[1]):
+            result &= flag.take(key[:, component])
+    return result
+
+
+def _kept_rotations(before: Clip, after: Clip, keys: Keys, partner: Ints) -> Floats:
+    """(N, 4) rotations that the rows of `keys` (of `before`) have in `after`.
+
+    Taken from the same keys where they are still there (two keys can stand at one time), else what is played then.
+    """
+    now = _same_keys(before.curves, after.curves)
+    key = np.where(keys.key >= 0, now[keys.key], -1)
+    rows = np.flatnonzero(partner[keys.track_of(np.arange(len(keys.time)))] >= 0)
+    tracks = partner[keys.track_of(rows)]
+    value = np.full(keys.value.shape, np.nan)
+    whole = np.all(key >= 0, axis=1)
+    value[whole] = after.curves.co[key[whole], 1]
+    result = to_rotation(before, keys, value, np.arange(len(keys.time)))
+    loose = ~whole[rows]
+    result[rows[loose]] = _rotations_at(after, keys.kind, tracks[loose], keys.time[rows[loose]])
+    return result
+
+
+def _same_keys(a: Curves, b: Curves) -> Ints:
+    """(K,) the key row of `b` that each key of `a` was, -1 where it is gone or a repair made it."""
+    size = 1 + max(int(a.origin.max(initial=0)), int(b.origin.max(initial=0)))
+
+    def names(c: Curves) -> Ints:
+        source = c.source[c.curve_of_key()]
+        return np.where((source >= 0) & (c.origin >= 0), source * size + c.origin, -1)
+
+    wanted, there = names(a), names(b)
+    order = np.argsort(there, kind="stable")
+    at = (
+        order[np.minimum(np.searchsorted(there, wanted, sorter=order), max(len(order) - 1, 0))]
+        if len(order)
+        else wanted
+    )
+    return np.where((wanted >= 0) & (there[at] == wanted), at, -1) if len(order) else np.full(len(wanted), -1)
+
+
+def _rotations_at(clip: Clip, kind: str, tracks: Ints, time: Floats) -> Floats:
+    """Unit quaternions (P, 4) that the curves of `tracks` (P,) give at times (P,), component by component."""
+    keys = rotation_keys(clip, kind)
+    n = keys.value.shape[1]
+    curves = clip.tracks.curves[tracks, :n]
+    value = assumed_pose(clip)[tracks, :n]
+    at, part = np.nonzero(curves >= 0)
+    value[at, part] = evaluate(clip.curves, curves[at, part], time[at])
+    row = np.full(len(clip.tracks), 0, dtype=np.int64)
+    row[keys.tracks] = keys.offsets[:-1]
+    return to_rotation(clip, keys, value, row[tracks])
+
+
+def _compare_cycles(before: Clip, after: Clip, keys: Keys, rows: Ints, partner: Ints, changes: Changes) -> None:
+    """Keys show again in every cycle: with REPEAT_OFFSET a changed sign changes what is added up."""
+    offset = np.array(
+        [c is not None and CYCLE_REPEAT_OFFSET in (c.mode_before, c.mode_after) for c in before.curves.cycles] + [False]
+    )
+    cyclic = offset[before.tracks.curves].any(axis=1)
+    rows = rows[cyclic[keys.track_of(rows)]]
+    if not len(rows):
+        return
+    member = keys.member[rows]
+    span = keys.time[keys.offsets[member + 1] - 1] - keys.time[keys.offsets[member]]
+    tracks = keys.track_of(rows)
+    for direction in (-1.0, 1.0):
+        time = keys.time[rows] + direction * span
+        a = _rotations_at(before, keys.kind, tracks, time)
+        b = _rotations_at(after, keys.kind, partner[tracks], time)
+        np.maximum.at(changes.key_deg, tracks, _angle_deg(a, b))

@@ -1,0 +1,294 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Repair: order, proof, refusal, counts; with rules written here to misbehave on purpose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from quat_audit.audit.pipeline import audit_clip, unfixable_where_locked
+from quat_audit.audit.repair import MAX_PASSES, repair_clip
+from quat_audit.findings.finding import NOTE, SAFE, UNSAFE, Finding, Occurrences, Proof
+from quat_audit.motion.clip import BEZIER, LINEAR, QUATERNION, Clip, with_curves
+from quat_audit.motion.edit import keep_curves, scale_keys
+from quat_audit.rules import RULES, Limits, Rule
+from tests.clips import NAN, channel_clip, euler_clip, joined, quaternion_clip, track_clip, turns, values_of
+from tests.contract import assert_contract, assert_same, snapshot
+
+BY_CODE = {rule.code: rule for rule in RULES}
+
+
+def flipped(bone: str = "Arm", degrees: Sequence[float] = (0, 20, 40, 60), **options: Any) -> Clip:
+    q = turns("Z", degrees) * np.array([[1.0], [-1.0], [-1.0], [1.0]])
+    return quaternion_clip([1, 11, 21, 31], q, bone=bone, **options)
+
+
+def everywhere(clip: Clip, fix: str = SAFE) -> list[Finding]:
+    """A finding on every track."""
+    o = Occurrences(
+        frames=np.ones((1, 2)),
+        kind=np.array(["x"]),
+        severity=np.array([NOTE]),
+        fix=np.array([fix]),
+        measured={"x_deg": np.ones(1)},
+        rows=np.ones(1, dtype=np.int64),
+    )
+    return [
+        Finding(
+            code="QA999",
+            rule="a-test",
+            severity=NOTE,
+            action=clip.action,
+            slot="",
+            owner="",
+            bone=clip.tracks.bone[track],
+            data_path=path,
+            message="",
+            fix=fix,
+            occurrences=o,
+            where=str,
+            what=str,
+            subject=track,
+        )
+        for track, path in enumerate(clip.tracks.data_path)
+    ]
+
+
+def rule_that(fix: Callable[[Clip], Clip], says: str = SAFE, code: str = "QA999", stage: int = 0) -> Rule:
+    def find(clip: Clip, limits: Limits) -> list[Finding]:
+        return [replace(f, code=code) for f in everywhere(clip, says)]
+
+    def apply(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Clip:
+        return fix(clip)
+
+    return Rule(code, "a-test", "a test", "", find, apply, stage)
+
+
+def turn_a_key(clip: Clip) -> Clip:
+    co = clip.curves.co.copy()
+    co[1, 1] += 0.01
+    return with_curves(clip, replace(clip.curves, co=co))
+
+
+# ---- proof and refusal ------------------------------------------------------------------------------------
+
+
+def test_a_safe_fix_that_turns_a_keyed_rotation_is_refused_and_says_by_how_much() -> None:
+    clip = flipped()
+    repair = repair_clip(clip, [rule_that(turn_a_key)])
+    assert repair.clip is clip and repair.applied == () and repair.proof == Proof()
+    (refused,) = repair.refused
+    assert refused.code == "QA999" and refused.data_path == clip.tracks.data_path[0]
+    assert "a keyed rotation would change by" in refused.why and "°" in refused.why
+
+
+def test_a_safe_fix_that_lengthens_a_path_is_refused() -> None:
+    clip = quaternion_clip([1, 11], turns("Z", [0, 20]))
+    repair = repair_clip(clip, [rule_that(lambda c: scale_keys(c, np.array([1, 3, 5, 7]), -np.ones(4)))])
+    assert repair.clip is clip
+    assert "320.00° longer" in repair.refused[0].why
+
+
+def test_only_the_tracks_at_fault_are_refused() -> None:
+    """A rule that turns keys of one track and repairs another: the other is still done."""
+
+    def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Clip:
+        result = clip
+        for finding in findings:
+            key = clip.curves.offsets[clip.tracks.curves[finding.subject]] + 1
+            if finding.subject:
+                result = scale_keys(result, key, np.full(4, 2.0))
+            else:
+                result = scale_keys(result, key[1:2] - 1, np.array([5.0]))
+                co = result.curves.co.copy()
+                co[key[3], 1] += 0.3
+                result = with_curves(result, replace(result.curves, co=co))
+        return result
+
+    def find(clip: Clip, limits: Limits) -> list[Finding]:
+        done = values_of(clip, 1)[1] @ values_of(clip, 1)[1] > 2
+        return [f for f in everywhere(clip) if f.subject == 0 or not done]
+
+    clip = joined(flipped(), flipped("B"))
+    repair = repair_clip(clip, [Rule("QA999", "a-test", "", "", find, fix)])
+    assert [r.data_path for r in repair.refused] == [clip.tracks.data_path[0]]
+    assert [(a.tracks, a.keys_changed) for a in repair.applied] == [(1, 1)]
+    assert values_of(repair.clip).tobytes() == values_of(clip).tobytes()
+    assert values_of(repair.clip, 1)[1].tolist() == (values_of(clip, 1)[1] * 2).tolist()
+
+
+def test_an_unsafe_fix_needs_to_be_asked_for() -> None:
+    clip = flipped()
+    rule = rule_that(turn_a_key, says=UNSAFE)
+    silent = repair_clip(clip, [rule])
+    assert silent.clip is clip and silent.refused == () and silent.applied == ()
+    asked = repair_clip(clip, [rule], unsafe=True)
+    assert asked.clip is not clip
+    assert asked.proof.max_key_change_deg > 0.1
+
+
+def test_a_fix_that_does_nothing_is_said() -> None:
+    clip = flipped()
+    repair = repair_clip(clip, [rule_that(lambda c: c)])
+    assert repair.clip is clip and repair.applied == ()
+    assert "QA999" in repair.refused[0].why
+
+
+@pytest.mark.parametrize("unsafe", [False, True])
+def test_read_only_curves_are_never_written(unsafe: bool) -> None:
+    clip = joined(flipped(read_only="linked from lib.blend"), flipped("B"))
+    repair = repair_clip(clip, unsafe=unsafe)
+    assert values_of(repair.clip).tobytes() == values_of(clip).tobytes()
+    assert not np.array_equal(values_of(repair.clip, 1), values_of(clip, 1))
+    assert [(r.code, r.data_path, r.why) for r in repair.refused] == [
+        ("QA104", clip.tracks.data_path[0], "linked from lib.blend")
+    ]
+
+
+def test_one_read_only_component_locks_the_whole_rotation() -> None:
+    clip = flipped()
+    clip = with_curves(clip, replace(clip.curves, read_only=("", "", "locked", "")))
+    repair = repair_clip(clip)
+    assert repair.clip is clip and repair.refused[0].why == "locked"
+
+
+def test_what_was_refused_at_first_and_done_later_is_not_reported_as_refused() -> None:
+    """The flip waits for the missing component; both are done in the end."""
+    q = turns("Z", [0, 20, 40]) * [[1], [-1], [1]]
+    clip = track_clip(QUATERNION, {p: ([1, 11, 21], q[:, p]) for p in (0, 2, 3)}, pose=(1, 0, 0, 0))
+    reverse = [replace(rule, stage=9 - rule.stage) for rule in RULES]
+    repair = repair_clip(clip, reverse)
+    assert {a.code for a in repair.applied} == {"QA104", "QA302"}
+    assert repair.refused == ()
+
+
+# ---- order and passes -------------------------------------------------------------------------------------
+
+
+def test_rules_run_by_stage_then_by_code_whatever_order_is_given() -> None:
+    order: list[str] = []
+
+    def rule(code: str, stage: int) -> Rule:
+        def note(clip: Clip) -> Clip:
+            order.append(code)
+            return clip
+
+        return rule_that(note, code=code, stage=stage)
+
+    rules = [rule("QA900", 3), rule("QA902", 0), rule("QA901", 0), rule("QA800", 5)]
+    repair_clip(flipped(), rules)
+    assert order == ["QA901", "QA902", "QA900", "QA800"]
+
+
+def test_a_fix_that_never_ends_is_stopped() -> None:
+    calls = []
+
+    def negate(clip: Clip) -> Clip:
+        calls.append(1)
+        return scale_keys(clip, np.arange(len(clip.curves.co)), -np.ones(len(clip.curves.co)))
+
+    repair_clip(flipped(), [rule_that(negate)])
+    assert len(calls) == MAX_PASSES
+
+
+def test_everything_broken_at_once_is_whole_after_one_repair() -> None:
+    q = turns((1, 2, 3), np.arange(8) * 15.0) * np.array([1, -1, 1, 1, -1.7, 1, 1, 1])[:, None]
+    q[2], q[5] = NAN, 0.0
+    keys = {p: (np.arange(8) * 5.0, q[:, p]) for p in (0, 1, 3)}
+    keys[2] = (np.arange(8)[[0, 2, 3, 4, 5, 7]] * 5.0, q[[0, 2, 3, 4, 5, 7], 2])
+    clip = joined(
+        track_clip(QUATERNION, keys, interpolation=BEZIER, handles="thirds"),
+        euler_clip([1, 3, 5], [[170, 0, 0], [-175, 0, 0], [-160, 0, 0]], bone="Leg"),
+        channel_clip([1, 2, 3], [0, NAN, 1]),
+        quaternion_clip([1, 2, 2, 3], turns("X", [0, 5, 5, 9]), bone="Twice"),
+    )
+    repair = assert_contract(clip, RULES)
+    assert {a.code for a in repair.applied} >= {"QA101", "QA103", "QA104", "QA201", "QA303", "QA401"}
+    assert [f for f in audit_clip(repair.clip) if f.fix == SAFE] == []
+    np.testing.assert_allclose(np.linalg.norm(values_of(repair.clip), axis=1), 1, atol=2e-3)
+
+
+def test_the_order_of_rules_given_does_not_matter() -> None:
+    clip = joined(flipped(), euler_clip([1, 2], [[179, 0, 0], [-179, 0, 0]], bone="B"))
+    assert_same(repair_clip(clip, RULES).clip, repair_clip(clip, RULES[::-1]).clip)
+
+
+# ---- counts and limits ------------------------------------------------------------------------------------
+
+
+def test_counts_are_tracks_and_keys() -> None:
+    clip = joined(flipped(), flipped("B"), quaternion_clip([1, 11], turns("X", [0, 10]), bone="C"))
+    (applied,) = repair_clip(clip).applied
+    assert (applied.code, applied.tracks, applied.keys_changed) == ("QA104", 2, 4)
+    bad = channel_clip([1, 2, 3], [0, NAN, NAN])
+    (applied,) = repair_clip(bad).applied
+    assert (applied.code, applied.tracks, applied.keys_changed) == ("QA101", 1, 2)
+    assert repair_clip(bad).proof.keys_removed == 2
+
+
+def test_removed_channels_are_counted() -> None:
+    clip = joined(channel_clip([1, 2], [NAN, NAN]), channel_clip([1], [1], "scale"))
+    repair = repair_clip(clip)
+    assert [(a.tracks, a.keys_changed) for a in repair.applied] == [(1, 2)]
+    assert repair.clip.curves.data_path == ("scale",)
+
+
+def test_the_proof_is_of_the_whole_repair() -> None:
+    proof = repair_clip(flipped()).proof
+    assert proof.max_key_change_deg == 0
+    assert proof.max_between_change_deg == pytest.approx(180, abs=1)
+    assert (proof.keys_added, proof.keys_removed) == (0, 0)
+
+
+def test_limits_reach_the_rules() -> None:
+    clip = quaternion_clip([1, 11], turns("X", [0, 10]) * [[1.0], [1.05]])
+    assert repair_clip(clip, [BY_CODE["QA103"]], {"QA103": {"norm_tolerance": 0.1}}).clip is clip
+    assert repair_clip(clip, [BY_CODE["QA103"]], {"QA103": {"norm_tolerance": 0.01}}).clip is not clip
+    with pytest.raises(ValueError, match="QA103 has no limit 'nonsense'"):
+        repair_clip(clip, RULES, {"QA103": {"nonsense": 1.0}})
+
+
+def test_without_rules_findings_or_keys_nothing_happens() -> None:
+    clip = flipped()
+    assert repair_clip(clip, []).clip is clip
+    nothing = keep_curves(clip, np.zeros(4, bool))
+    repair = repair_clip(nothing, unsafe=True)
+    assert repair.clip is nothing and repair.applied == repair.refused == ()
+
+
+def test_rules_without_a_fix_repair_nothing() -> None:
+    clip = flipped()
+    rules = [replace(rule, fix=None) for rule in RULES]
+    assert repair_clip(clip, rules, unsafe=True).clip is clip
+
+
+def test_the_input_is_never_written_to() -> None:
+    clip = joined(flipped(interpolation=LINEAR), channel_clip([1, 2], [0, NAN]))
+    for points in (clip.curves.co, clip.curves.handle_left, clip.curves.handle_right, clip.curves.marked):
+        points.flags.writeable = False
+    before = snapshot(clip)
+    repair_clip(clip, unsafe=True)
+    assert snapshot(clip) == before
+
+
+def test_the_proof_says_what_was_changed_on_purpose() -> None:
+    dead = quaternion_clip([1, 2], turns("X", [0, 30]), modes=("XYZ",))
+    repair = repair_clip(dead, unsafe=True)
+    assert repair.proof.not_measured == (
+        'pose.bones["Arm"].rotation_quaternion: the rotation mode was set to QUATERNION, so its pose changes',
+    )
+    repair = repair_clip(dead, limits={"QA301": {"convert_keys": 1.0}}, unsafe=True)
+    assert repair.proof.not_measured == ('pose.bones["Arm"].rotation_quaternion: its keys were converted or removed',)
+
+
+def test_what_is_locked_is_reported_without_a_fix() -> None:
+    flipped = quaternion_clip([1, 5], [[1, 0, 0, 0], [-1, 0, 0, 0]], read_only="the curve is locked")
+    (finding,) = unfixable_where_locked(flipped, audit_clip(flipped))
+    assert finding.fix == "none" and set(finding.occurrences.fix) == {"none"}
+    assert finding.message.endswith("(the curve is locked)")
+    free = quaternion_clip([1, 5], [[1, 0, 0, 0], [-1, 0, 0, 0]])
+    assert unfixable_where_locked(free, audit_clip(free))[0].fix == "safe"

@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Ignored findings: written and read, split from the others, left alone by repairs, and reported as ignored."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quat_audit import reports
+from quat_audit.audit.pipeline import audit_and_split, audit_clip
+from quat_audit.audit.repair import repair_clip
+from quat_audit.findings.finding import FileReport, Report
+from quat_audit.findings.ignores import SCHEMA as IGNORES_SCHEMA
+from quat_audit.findings.ignores import Ignore, as_text, from_text
+from tests.clips import joined, quaternion_clip, turns, values_of
+from tests.json_schema import validate
+from tests.reports.test_reports import SCHEMA
+
+ARM, LEG = 'pose.bones["Arm"].rotation_quaternion', 'pose.bones["Leg"].rotation_quaternion'
+
+
+def two_flips(*ignores: Ignore):
+    flipped = turns("X", [0, 20 + 360, 40 + 360])
+    clip = joined(*(quaternion_clip([1, 5, 9], flipped, bone=bone) for bone in ("Arm", "Leg")))
+    return replace(clip, ignores=ignores)
+
+
+text = st.text(max_size=8)
+ignore = st.builds(Ignore, text.filter(bool), text.filter(bool), text, text)
+
+
+@given(st.lists(ignore, max_size=5))
+def test_what_is_written_is_read_again_sorted_and_without_doubles(ignores: list[Ignore]) -> None:
+    written = as_text(ignores)
+    assert list(from_text(written)) == sorted(set(ignores))
+    assert as_text(from_text(written)) == written
+    assert (written == "") == (not ignores)
+
+
+@pytest.mark.parametrize(
+    "bad, says",
+    [
+        ("{", "not JSON"),
+        ("[" * 100_000, "not JSON"),
+        ("[]", IGNORES_SCHEMA),
+        ('{"schema": "quat_audit.ignores/2", "ignores": []}', IGNORES_SCHEMA),
+        (f'{{"schema": "{IGNORES_SCHEMA}"}}', '"ignores" must be a list'),
+        (f'{{"schema": "{IGNORES_SCHEMA}", "ignores": [3]}}', "must be an object"),
+        (f'{{"schema": "{IGNORES_SCHEMA}", "ignores": [{{"code": "QA104"}}]}}', '"data_path"'),
+        (f'{{"schema": "{IGNORES_SCHEMA}", "ignores": [{{"code": 104, "data_path": "x"}}]}}', '"code"'),
+        (f'{{"schema": "{IGNORES_SCHEMA}", "ignores": [{{"code": "QA104", "data_path": ""}}]}}', '"data_path"'),
+    ],
+)
+def test_anything_else_is_refused_and_says_why(bad: str, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        from_text(bad)
+
+
+def test_an_ignored_finding_is_apart_with_its_reason_and_the_others_stay() -> None:
+    kept, ignored = audit_and_split(two_flips(Ignore("QA104", ARM, "a cartoon spin")))
+    assert [(f.code, f.data_path) for f in kept] == [("QA104", LEG)]
+    assert [(i.finding.code, i.finding.data_path, i.reason) for i in ignored] == [("QA104", ARM, "a cartoon spin")]
+    assert [f.data_path for f in audit_clip(two_flips(Ignore("QA104", ARM, "")))] == [LEG]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Ignore("QA103", ARM, "another rule"),
+        Ignore("QA104", ARM.replace("Arm", "arm"), "another bone"),
+        Ignore("QA104", ARM, "another slot", slot="Other"),
+    ],
+)
+def test_an_ignore_for_something_else_hides_nothing(other: Ignore) -> None:
+    kept, ignored = audit_and_split(two_flips(other))
+    assert [f.data_path for f in kept] == [ARM, LEG] and ignored == []
+
+
+def test_an_ignore_may_be_for_one_slot() -> None:
+    clip = two_flips(Ignore("QA104", ARM, "here only", slot="Slot"))
+    assert clip.slot == "Slot"
+    assert [f.data_path for f in audit_clip(clip)] == [LEG]
+    assert [f.data_path for f in audit_clip(replace(clip, slot="Slot 2"))] == [ARM, LEG]
+
+
+@pytest.mark.parametrize("unsafe", [False, True])
+def test_a_repair_leaves_alone_what_is_ignored(unsafe: bool) -> None:
+    clip = two_flips(Ignore("QA104", ARM, ""))
+    repair = repair_clip(clip, unsafe=unsafe)
+    np.testing.assert_array_equal(values_of(repair.clip, 0), values_of(clip, 0))
+    assert np.abs(values_of(repair.clip, 1) - values_of(clip, 1)).max() > 1
+    assert [(a.code, a.tracks) for a in repair.applied] == [("QA104", 1)]
+    assert audit_clip(repair.clip) == [] and repair.clip.ignores == clip.ignores
+    every = repair_clip(replace(clip, ignores=(Ignore("QA104", ARM, ""), Ignore("QA104", LEG, ""))), unsafe=unsafe)
+    assert every.applied == () and every.refused == ()
+
+
+def test_reports_say_what_was_ignored_and_why() -> None:
+    kept, ignored = audit_and_split(two_flips(Ignore("QA104", ARM, "a cartoon spin")))
+    report = Report([FileReport("a.blend", findings=kept, ignored=ignored)])
+    document = json.loads(reports.FORMATS["json"](report))
+    validate(document, SCHEMA)
+    (row,) = document["files"][0]["ignored"]
+    assert (row["code"], row["data_path"], row["reason"]) == ("QA104", ARM, "a cartoon spin")
+    assert row["occurrences"] and row["severity"] == "error"
+    assert document["summary"]["ignored"] == 1 and document["summary"]["findings"]["error"] == 1
+    text = reports.FORMATS["text"](report)
+    assert "ignored: QA104 Arm: a cartoon spin" in text
+    assert "1 ignored" in text
+
+
+def test_a_file_with_nothing_but_ignored_findings_is_not_called_clean() -> None:
+    kept, ignored = audit_and_split(two_flips(Ignore("QA104", ARM, ""), Ignore("QA104", LEG, "seen")))
+    assert kept == []
+    text = reports.FORMATS["text"](Report([FileReport("a.blend", ignored=ignored)]))
+    assert "clean" not in text and "QA104 Leg: seen" in text and "QA104 Arm: no reason given" in text

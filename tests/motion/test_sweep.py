@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Swept and shortest angles against closed forms and a scalar reference."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from quat_audit.motion.clip import BEZIER, CONSTANT, EULER, EULER_ORDERS, LINEAR, QUATERNION, SINE, SLERP, Clip
+from quat_audit.motion.keys import rotation_keys, rotation_steps
+from quat_audit.motion.sweep import Sweep, path_length, played_path, played_values, sweep, to_rotation
+from tests.clips import (
+    NAN,
+    about,
+    euler_clip,
+    free_handles,
+    joined,
+    quaternion_clip,
+    random_quaternions,
+    track_clip,
+    turns,
+)
+from tests.oracle import path_deg, scalar_raw, scalar_rotation, turn_deg
+
+
+def swept(clip: Clip, kind: str = QUATERNION) -> Sweep:
+    keys, steps = rotation_keys(clip, kind), rotation_steps(clip, kind)
+    return sweep(clip, keys, steps, np.arange(len(steps.first)))
+
+
+@pytest.mark.parametrize("degrees", [0.0, 1e-3, 1.0, 20.0, 90.0, 170.0, 180.0])
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("lengths", [(1.0, 1.0), (1.0, 3.0)])
+def test_a_straight_line_travels_the_arc_that_its_signs_say(degrees: float, sign: int, lengths: Any) -> None:
+    q = turns((1, 2, 2), [0, degrees]) * np.array([[lengths[0]], [sign * lengths[1]]])
+    s = swept(quaternion_clip([1, 11], q, dtype=np.float64))
+    wanted = degrees if sign > 0 else 360 - degrees
+    assert s.swept_deg[0] == pytest.approx(wanted, abs=1e-6)
+    assert s.shortest_deg[0] == pytest.approx(degrees, abs=1e-6)
+    assert s.excess_deg[0] == pytest.approx(wanted - degrees, abs=1e-6)
+
+
+def test_q_to_minus_q_is_a_whole_turn_even_where_a_sample_vanishes() -> None:
+    """Half-way the components are exactly zero; the jump across that moment counts."""
+    q = about((1, -2, 3), 77)
+    for lengths in ((1, 1), (1, 3), (1, 15)):  # the zero falls on the middle, the quarter, a sixteenth
+        clip = quaternion_clip([1, 11], [np.array(q) * lengths[0], -np.array(q) * lengths[1]], dtype=np.float64)
+        assert swept(clip).swept_deg[0] == pytest.approx(360, abs=1e-6)
+
+
+def test_held_and_spherical_steps_travel_no_more_than_they_must() -> None:
+    q = turns("Z", [0, 20]) * [[1], [-1]]
+    for mode in (CONSTANT, SLERP):
+        s = swept(quaternion_clip([1, 11], q, interpolation=mode, dtype=np.float64))
+        assert s.swept_deg[0] == pytest.approx(20, abs=1e-9) and s.excess_deg[0] == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize("mode", [LINEAR, BEZIER, SINE])
+@pytest.mark.parametrize("seed", range(4))
+def test_quaternion_steps_equal_a_scalar_reference(mode: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    times, q = np.cumsum(rng.uniform(1, 9, 6)), random_quaternions(rng, 6)
+    clip = quaternion_clip(times, q, interpolation=mode, handles=free_handles(rng, times, q, 0.4), dtype=np.float64)
+    s = swept(clip)
+    for step in range(5):
+        wanted = path_deg(clip, 0, float(times[step]), float(times[step + 1]))
+        assert wanted is not None
+        assert s.swept_deg[step] == pytest.approx(max(wanted, turn_deg(q[step], q[step + 1])), rel=0.02, abs=0.05)
+        assert s.shortest_deg[step] == pytest.approx(turn_deg(q[step], q[step + 1]), abs=1e-6)
+
+
+@pytest.mark.parametrize("order", EULER_ORDERS)
+def test_euler_steps_equal_a_scalar_reference(order: str) -> None:
+    rng = np.random.default_rng(EULER_ORDERS.index(order))
+    degrees = np.cumsum(rng.uniform(-170, 170, (6, 3)), axis=0)
+    clip = euler_clip(np.arange(6) * 10.0, degrees, order, dtype=np.float64)
+    # In a clip with another order beside it, each track is read in its own.
+    other = "ZYX" if order == "XYZ" else "XYZ"
+    both = joined(euler_clip([1, 11], [[0, 0, 0], [10, 20, 30]], other, bone="Leg", dtype=np.float64), clip)
+    s = swept(both, EULER)
+    for step in range(5):
+        wanted = path_deg(clip, 0, step * 10.0, step * 10.0 + 10)
+        assert wanted is not None
+        assert s.swept_deg[1 + step] == pytest.approx(wanted, rel=5e-3)
+
+
+@pytest.mark.parametrize("degrees", [90, 359, 360, 720, 3600, 36000])
+@pytest.mark.parametrize("axis", [0, 1, 2])
+def test_no_turn_of_a_spin_is_lost(degrees: float, axis: int) -> None:
+    angles = np.zeros((2, 3))
+    angles[1, axis] = degrees
+    s = swept(euler_clip([1, 11], angles, dtype=np.float64), EULER)
+    assert s.swept_deg[0] == pytest.approx(degrees, rel=1e-9)
+    wrapped = degrees % 360
+    assert s.shortest_deg[0] == pytest.approx(min(wrapped, 360 - wrapped), abs=1e-5)
+
+
+def test_an_absent_component_plays_the_stored_pose() -> None:
+    clip = track_clip(QUATERNION, {3: ([1, 11], [0.0, 1.0])}, pose=(1, 0, 0, 0), dtype=np.float64)
+    s = swept(clip)
+    assert s.swept_deg[0] == pytest.approx(90, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_played_values_are_those_of_the_curves(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    parts = []
+    for number, mode in enumerate([LINEAR, BEZIER, CONSTANT, SINE]):
+        times, q = np.cumsum(rng.uniform(1, 5, 5)), random_quaternions(rng, 5)
+        parts.append(
+            quaternion_clip(
+                times,
+                q,
+                bone=str(number),
+                interpolation=mode,
+                handles=free_handles(rng, times, q, reach=0.5),
+                components=(0, 1, 3) if number == 1 else (0, 1, 2, 3),
+                pose=(0, 0, 0.5, 0),
+                dtype=np.float64,
+            )
+        )
+    clip = joined(*parts)
+    keys, steps = rotation_keys(clip, QUATERNION), rotation_steps(clip, QUATERNION)
+    which = rng.permutation(len(steps.first))[:9]
+    fractions = np.array([0.1, 0.5, 0.77])
+    got = played_values(clip, keys, steps, which, fractions)
+    assert got.shape == (9, 3, 4)
+    for row, step in enumerate(which):
+        first, track = steps.first[step], int(keys.track_of(steps.first[step : step + 1])[0])
+        for column, fraction in enumerate(fractions):
+            time = float(keys.time[first] + fraction * steps.gap_frames[step])
+            np.testing.assert_allclose(got[row, column], scalar_raw(clip, track, time), atol=1e-7)
+
+
+def test_paths_start_and_end_at_the_keys() -> None:
+    rng = np.random.default_rng(2)
+    q = random_quaternions(rng, 4)
+    clip = quaternion_clip([1, 2, 5, 9], q, interpolation=BEZIER, handles="thirds", dtype=np.float64)
+    keys, steps = rotation_keys(clip, QUATERNION), rotation_steps(clip, QUATERNION)
+    path = played_path(clip, keys, steps, np.arange(3), 16)
+    assert path.shape == (3, 17, 4)
+    np.testing.assert_allclose(path[:, 0], q[:-1], atol=1e-15)
+    np.testing.assert_allclose(path[:, -1], q[1:], atol=1e-15)
+    np.testing.assert_allclose(np.linalg.norm(path, axis=-1), 1)
+
+
+def test_path_length_leaves_out_what_is_no_rotation() -> None:
+    q = turns("X", [0, 10, 30, 60, 100])
+    whole = path_length(q)
+    assert math.degrees(float(whole)) == pytest.approx(100)
+    for hole in ([2], [0], [4], [1, 2], [0, 1, 3]):
+        broken = q.copy()
+        broken[hole] = NAN
+        rest = np.delete(np.array([0, 10, 30, 60, 100]), hole)
+        assert math.degrees(float(path_length(broken))) == pytest.approx(rest[-1] - rest[0])
+    assert path_length(np.full((3, 5, 4), NAN)).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("order", EULER_ORDERS)
+def test_rotations_of_raw_values(order: str) -> None:
+    rng = np.random.default_rng(9)
+    clip = euler_clip(range(5), rng.uniform(-300, 300, (5, 3)), order, dtype=np.float64)
+    keys = rotation_keys(clip, EULER)
+    got = to_rotation(clip, keys, keys.value, np.arange(5))
+    for row in range(5):
+        wanted = scalar_rotation(clip, 0, list(keys.value[row]))
+        assert wanted is not None and turn_deg(wanted, got[row]) < 1e-9
+
+
+def test_zero_and_non_finite_values_are_no_rotation() -> None:
+    clip = quaternion_clip(range(3), [[0, 0, 0, 0], [NAN, 0, 0, 1], [0, 3, 0, 4]], dtype=np.float64)
+    keys = rotation_keys(clip, QUATERNION)
+    got = to_rotation(clip, keys, keys.value, np.arange(3))
+    assert np.isnan(got[:2]).all()
+    np.testing.assert_allclose(got[2], [0, 0.6, 0, 0.8])
+
+
+def test_no_steps() -> None:
+    for clip in (quaternion_clip([], []), quaternion_clip([1], [[1, 0, 0, 0]])):
+        s = swept(clip)
+        assert len(s.swept_deg) == len(s.shortest_deg) == len(s.excess_deg) == 0

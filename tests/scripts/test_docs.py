@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""The documentation: generated pages are fresh, links and pictures lead somewhere, all of it becomes HTML."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import docs_html
+import make_docs
+import pytest
+
+from quat_audit.rules import RULES, Rule
+
+ROOT = Path(__file__).resolve().parents[2]
+DOCS = ROOT / "docs"
+PAGES = sorted(path.relative_to(ROOT).as_posix() for path in [ROOT / "README.md", *DOCS.rglob("*.md")])
+# Taken from the real interface by scripts/test_ui.py.
+PICTURES = (
+    "panel-findings.png",
+    "panel-detail.png",
+    "before-and-after.png",
+    "after-fix.png",
+    "graph-editor.png",
+    "preview-side-by-side.png",
+)
+
+
+def test_the_rules_pages_are_fresh() -> None:
+    assert make_docs.stale() == [], "run scripts/make_docs.py"
+    assert sorted(path.stem for path in make_docs.FOLDER.glob("QA*.md")) == [rule.code for rule in RULES]
+
+
+def test_a_stale_page_and_a_page_too_many_are_noticed(tmp_path: Path) -> None:
+    for name, text in make_docs.pages().items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    assert make_docs.stale(tmp_path) == []
+    (tmp_path / "QA104.md").write_text("old", encoding="utf-8")
+    (tmp_path / "QA101.md").unlink()
+    (tmp_path / "QA999.md").write_text("", encoding="utf-8")
+    assert make_docs.stale(tmp_path) == ["QA101.md", "QA104.md", "QA999.md"]
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
+def test_a_page_says_it_all(rule: Rule) -> None:
+    page = make_docs.page(rule)
+    for heading in ("What it finds", "Why it matters", "Grading", "Fix", "Known limits"):
+        assert f"\n## {heading}\n" in page
+    assert rule.remedy in page
+    assert make_docs.severities(rule)
+    assert make_docs.fix_kinds(rule)
+    assert (make_docs.fix_kinds(rule) == "none") == (not rule.fixable)
+    for name, value in rule.limits.items():
+        assert f"| `{name}` | {value:g} | " in page
+    assert all(make_docs.reasons(rule).values()), "every limit says where it comes from, in a comment above it"
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_links_lead_somewhere(name: str) -> None:
+    page = ROOT / name
+    text = page.read_text(encoding="utf-8")
+    for link in re.findall(r"\]\(([^)\s]+)\)", re.sub(r"^    .*$|`[^`]+`", "", text, flags=re.MULTILINE)):
+        if "://" in link:
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.exists() or (target.parent == DOCS / "images" and target.name in PICTURES), link
+        if anchor:
+            headings = re.findall(r"^#+ (.+)$", target.read_text(encoding="utf-8"), re.MULTILINE)
+            assert anchor in [docs_html._anchor(heading) for heading in headings], link
+
+
+def test_every_picture_is_shown_in_the_quick_start() -> None:
+    text = (DOCS / "quick-start.md").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"!\[[^\]]+\]\(images/([^)]+)\)", text)) == sorted(PICTURES)
+
+
+class _Balance(HTMLParser):
+    """Raises at a tag that is closed and was not open; collects links."""
+
+    VOID = ("meta", "img")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.links: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        if tag not in self.VOID:
+            self.open.append(tag)
+        self.links += [str(value) for name, value in attrs if name in ("href", "src")]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if "pre" not in self.open and "code" not in self.open and "style" not in self.open:
+            self.text += data
+
+
+@pytest.mark.parametrize("path", sorted(DOCS.rglob("*.md")), ids=lambda path: path.name)
+def test_every_page_becomes_html(path: Path) -> None:
+    made = docs_html.page(path, DOCS)
+    assert made is not None
+    name, content = made
+    assert name.endswith(".html")
+    parser = _Balance()
+    parser.feed(content.decode())
+    assert parser.open == []
+    assert not [link for link in parser.links if link.endswith(".md")]
+    # No markup is left over: everything was understood.
+    assert re.findall(r"\*\*|\]\(|^#|^\||`", parser.text, re.MULTILINE) == []
+    # And no text was lost.
+    words = re.sub(r"<!--.*?-->", "", path.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for word in re.findall(r"[A-Za-zé]{5,}", re.sub(r"\]\([^)]*\)|!\[[^\]]*|`[^`]*`|^    .*$", "", words, flags=re.M)):
+        assert word in parser.text
+
+
+@pytest.mark.parametrize(
+    "markdown, expected",
+    [
+        ("a **b** *c* `d*e*`", "<p>a <strong>b</strong> <em>c</em> <code>d*e*</code></p>"),
+        ("2 * 3 * 4 < 5", "<p>2 * 3 * 4 &lt; 5</p>"),
+        ("[QA1](rules/QA1.md#fix)", '<p><a href="rules/QA1.html#fix">QA1</a></p>'),
+        ("[all](README.md)", '<p><a href="index.html">all</a></p>'),
+        ("[x](https://a.b/c.md)", '<p><a href="https://a.b/c.md">x</a></p>'),
+        ("* a\n  b\n* c", "<ul><li>a b</li><li>c</li></ul>"),
+        ("1. a\n2. b", "<ol><li>a</li><li>b</li></ol>"),
+        ("text\n\n    code <x>\n\n    more\n\ntext", "<p>text</p>\n<pre>code &lt;x&gt;\n\nmore</pre>\n<p>text</p>"),
+        ("```\n# no title\n```", "<pre># no title</pre>"),
+        ("| | |\n|---|---|\n| a | b |", "<table><tr><td>a</td><td>b</td></tr></table>"),
+        ("| a |\n|---|\n| b |", "<table><tr><th>a</th></tr><tr><td>b</td></tr></table>"),
+        ("## b c\ntext", '<h2 id="b-c">b c</h2>\n<p>text</p>'),
+    ],
+)
+def test_markdown(markdown: str, expected: str) -> None:
+    made = docs_html.render(f"# T\n\n{markdown}\n")
+    body = made.partition("<body>\n")[2].partition("\n</body>")[0]
+    assert body == f'<h1 id="t">T</h1>\n{expected}'
+
+
+@pytest.mark.parametrize(
+    "markdown", ["no title", "# T\n\n> quote", "# T\n\n- dash", "# T\n\n| a |\n| b |", "# T\n\n```"]
+)
+def test_what_is_not_understood_is_refused(markdown: str) -> None:
+    with pytest.raises(docs_html.MarkdownError):
+        docs_html.render(markdown)
