@@ -20,19 +20,24 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .audit.pipeline import audit_clip, audit_skin, unfixable_where_read_only
-from .audit.repair import Repair, SkinRepair, repair_clip, repair_skin
+from .audit.pipeline import judge
+from .audit.repair import Repair, repair
 from .audit.settings import DEFAULT, Settings
 from .errors import InputError
-from .findings.finding import FileRepair, FileReport, Finding
+from .findings.finding import Finding
+from .findings.report import FileRepair, FileReport
 from .motion.clip import Clip
 from .run import preview
 from .run.fix import audit_opened, fix_opened, make_target
 from .run.opening import open_path
 from .run.preview import Previewed, Step
 from .run.publish import Publisher
+from .skinning.skin import PosedSkin
+
+if TYPE_CHECKING:
+    from .blender.skin.posed import PosedMesh
 
 __all__ = [
     "DEFAULT",
@@ -99,32 +104,28 @@ def audit_action(action: Any, settings: Settings = DEFAULT) -> list[Finding]:
     """Audit every slot of a Blender action."""
     from .blender import read
 
-    return [f for item in read.read_action(action) for f in _audit(item.clip, settings)]
+    return [f for item in read.read_action(action) for f in judge(item.clip, settings).findings]
 
 
 def audit_object(obj: Any, settings: Settings = DEFAULT) -> list[Finding]:
     """Audit every action that a Blender object plays."""
     from .blender import read
 
-    return [f for item in read.read_object(obj) for f in _audit(item.clip, settings)]
+    return [f for item in read.read_object(obj) for f in judge(item.clip, settings).findings]
 
 
-def fix_action(action: Any, settings: Settings = DEFAULT) -> list[Repair]:
+def fix_action(action: Any, settings: Settings = DEFAULT) -> list[Repair[Clip]]:
     """Repair every slot of a Blender action where it is. Undo is the caller's (an operator with UNDO)."""
     from .blender import read
 
     return _fix_in_scene(read.read_action(action), settings)
 
 
-def fix_object(obj: Any, settings: Settings = DEFAULT) -> list[Repair]:
+def fix_object(obj: Any, settings: Settings = DEFAULT) -> list[Repair[Clip]]:
     """Repair every action that a Blender object plays, where it is; other users of them change too."""
     from .blender import read
 
     return _fix_in_scene(read.read_object(obj), settings)
-
-
-def _audit(clip: Clip, settings: Settings) -> list[Finding]:
-    return audit_clip(clip, settings.rules, settings.limits, caps=settings.caps)
 
 
 def audit_mesh(obj: Any, settings: Settings = DEFAULT, frames: Sequence[float] | None = None) -> list[Finding]:
@@ -134,12 +135,10 @@ def audit_mesh(obj: Any, settings: Settings = DEFAULT, frames: Sequence[float] |
         LookupError: it is no skinned mesh, or Blender does not pose it; the message says what to do.
     """
     posed = _posed(obj, frames)
-    skin = posed.record.skin
-    found = audit_skin(skin, posed.motion, settings.rules, settings.limits, caps=settings.caps)
-    return unfixable_where_read_only(skin, found)
+    return list(judge(posed.subject, settings).findings)
 
 
-def fix_mesh(obj: Any, settings: Settings = DEFAULT, frames: Sequence[float] | None = None) -> SkinRepair:
+def fix_mesh(obj: Any, settings: Settings = DEFAULT, frames: Sequence[float] | None = None) -> Repair[PosedSkin]:
     """Repair the weights of a skinned mesh object where they are; other users of the mesh change too.
 
     Raises:
@@ -148,10 +147,10 @@ def fix_mesh(obj: Any, settings: Settings = DEFAULT, frames: Sequence[float] | N
     from .blender.skin import mesh as skin
 
     posed = _posed(obj, frames)
-    repair = repair_skin(posed.record.skin, posed.motion, settings.rules, settings.limits, unsafe=settings.unsafe)
-    if repair.skin is not posed.record.skin:
-        skin.write_weights(posed.record, repair.skin)
-    return repair
+    done = repair(posed.subject, settings)
+    if done.subject.skin is not posed.record.skin:
+        skin.write_weights(posed.record, done.subject.skin)
+    return done
 
 
 def preview_file(
@@ -187,21 +186,21 @@ def preview_object(obj: Any, output: str | Path, frames: Sequence[float] | None 
     return preview.preview_object(obj, Path(output), frames)
 
 
-def _posed(obj: Any, frames: Sequence[float] | None) -> Any:
-    from .blender.skin import posed as posed_skin
+def _posed(obj: Any, frames: Sequence[float] | None) -> PosedMesh:
+    from .blender.skin import posed
 
-    return posed_skin.read_posed_object(obj, frames)
+    return posed.read_posed_object(obj, frames)
 
 
-def _fix_in_scene(items: Sequence[Any], settings: Settings) -> list[Repair]:
+def _fix_in_scene(items: Sequence[Any], settings: Settings) -> list[Repair[Clip]]:
     from .blender import write
 
     repairs = []
     for item in items:
-        repair = repair_clip(item.clip, settings.rules, settings.limits, unsafe=settings.unsafe)
-        if repair.clip is not item.clip:
-            write.write_clip(item, repair.clip)
-        repairs.append(repair)
+        done = repair(item.clip, settings)
+        if done.subject is not item.clip:
+            write.write_clip(item, done.subject)
+        repairs.append(done)
     return repairs
 
 

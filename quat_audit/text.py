@@ -20,6 +20,25 @@ MOST_BYTES = 120
 _BYTE_FIRST, _BYTE_LAST = 0xDC80, 0xDCFF
 
 
+# Counted things in English templates, and the word for one of them.
+_COUNTED = {
+    "keys": "key", "bones": "bone", "errors": "error", "warnings": "warning", "notes": "note", "findings": "finding",
+    "markers": "marker", "channels": "channel", "vertices": "vertex", "meshes": "mesh", "files": "file", "gaps": "gap",
+}  # fmt: skip
+_COUNT = re.compile(r"\{(\w+)(:[^{}]*)?\} (" + "|".join(_COUNTED) + r")\b")
+
+
+def filled(template: str, values: Mapping[str, Any]) -> str:
+    """An English template with its values; a thing that is counted as 1 is no plural."""
+
+    def one(match: re.Match[str]) -> str:
+        if values.get(match[1]) != 1:
+            return match[0]
+        return f"{{{match[1]}{match[2] or ''}}} {_COUNTED[match[3]]}"
+
+    return _COUNT.sub(one, template).format(**values)
+
+
 class Text(str):
     """A sentence with values in it: ``Text("frame {frame}", {"frame": "16"})`` is the string "frame 16".
 
@@ -34,9 +53,14 @@ class Text(str):
     values: Mapping[str, Any]
 
     def __new__(cls, template: str, values: Mapping[str, Any] | None = None) -> Self:
-        text = super().__new__(cls, template.format(**(values or {})))
+        text = super().__new__(cls, filled(template, values or {}))
         text.template, text.values = template, dict(values or {})
         return text
+
+    @classmethod
+    def of(cls, template: str, values: Mapping[str, Any]) -> Self:
+        """A text whose template comes from a table of literals, such as a rule's."""
+        return cls(template, values)
 
     def __getnewargs__(self) -> tuple[str, Mapping[str, Any]]:  # type: ignore[override]  # copies keep the template
         return self.template, self.values

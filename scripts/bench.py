@@ -171,7 +171,7 @@ def _loop_over_keys(curves: Any) -> int:
 
 
 def _quaternions(repeat: int, profile: bool) -> Iterator[Row]:
-    from quat_audit.audit.pipeline import audit_clip
+    from quat_audit.audit.pipeline import judge
     from quat_audit.blender import read
 
     action, curves = _rig(100, "QUATERNION")
@@ -179,7 +179,7 @@ def _quaternions(repeat: int, profile: bool) -> Iterator[Row]:
 
     def ours() -> None:
         for record in read.read_action(action):
-            assert not audit_clip(record.clip)
+            assert not judge(record.clip).findings
 
     bare, mine = in_turn(repeat, timed(lambda: _bare_read(curves)), timed(ours))
     what = "read + all rules, 100 bones × 4 × 2,000 keys"
@@ -200,7 +200,8 @@ def _euler(repeat: int, profile: bool) -> Row:
     import bpy
     import numpy as np
 
-    from quat_audit.audit.repair import repair_clip
+    from quat_audit.audit.repair import repair
+    from quat_audit.audit.settings import Settings
     from quat_audit.blender import read, write
     from quat_audit.rules import RULES
 
@@ -225,13 +226,13 @@ def _euler(repeat: int, profile: bool) -> Row:
             curve.keyframe_points.foreach_set("co", co)
             curve.update()
 
-    def repair() -> None:
+    def unwrap() -> None:
         for record in read.read_action(action):
-            write.write_clip(record, repair_clip(record.clip, rules).clip)
+            write.write_clip(record, repair(record.clip, Settings(rules=rules)).subject)
 
     def ours() -> float:
         reset()
-        return timed(repair)()
+        return timed(unwrap)()
 
     window = bpy.context.window_manager.windows[0]
     area = window.screen.areas[0]
@@ -253,7 +254,7 @@ def _euler(repeat: int, profile: bool) -> Row:
         mine / reference,
         mine,
         reference,
-        profiled(repair, profile),
+        profiled(unwrap, profile),
     )
 
 
@@ -340,7 +341,7 @@ def _baked_glb(path: Path) -> Path:
 def _growth(repeat: int, largest: int) -> Row:
     import numpy as np
 
-    from quat_audit.audit.pipeline import audit_clip
+    from quat_audit.audit.pipeline import judge
     from quat_audit.blender import read
 
     sizes, seconds = [size for size in (10**4, 10**5, 10**6, 10**7) if size <= largest], []
@@ -350,7 +351,7 @@ def _growth(repeat: int, largest: int) -> Row:
 
         def ours(action: Any = action) -> None:
             for record in read.read_action(action):
-                audit_clip(record.clip)
+                judge(record.clip)
 
         seconds += in_turn(max(2, repeat if size < 10**7 else 2), timed(ours))
     slope = float(np.polyfit(np.log10(sizes), np.log10(seconds), 1)[0])

@@ -26,7 +26,7 @@ from example_faults import EXAMPLES  # noqa: E402 after the path
 
 from quat_audit.audit.profiles import PROFILES  # noqa: E402
 from quat_audit.findings.finding import SEVERITIES  # noqa: E402
-from quat_audit.rules import RULES, Rule  # noqa: E402
+from quat_audit.rules import RULES, AnyRule  # noqa: E402
 
 FOLDER = ROOT / "docs" / "rules"
 GENERATED = "<!-- Made by scripts/make_docs.py from the rule's module: edit that. -->\n"
@@ -37,7 +37,7 @@ def pages() -> dict[str, str]:
     return {f"{rule.code}.md": page(rule) for rule in RULES} | {"README.md": index()}
 
 
-def page(rule: Rule) -> str:
+def page(rule: AnyRule) -> str:
     """One rule's page."""
     title, _, body = rule.doc.strip().partition("\n")
     parts = [
@@ -53,7 +53,7 @@ def page(rule: Rule) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def facts(rule: Rule) -> str:
+def facts(rule: AnyRule) -> str:
     """The table at the top of a page."""
     rows = [
         ("Severity", ", ".join(severities(rule))),
@@ -64,20 +64,20 @@ def facts(rule: Rule) -> str:
     return "| | |\n|---|---|\n" + "".join(f"| {name} | {value} |\n" for name, value in rows)
 
 
-def judges(rule: Rule) -> str:
+def judges(rule: AnyRule) -> str:
     """What a rule looks at."""
-    if rule.find_skin is not None:
+    if rule.judges == "skin":
         return "weights and bones alone" if rule.keys_only else "weights, and the mesh that they make of the motion"
     return "keys alone" if rule.keys_only else "keys and what plays between them"
 
 
-def severities(rule: Rule) -> list[str]:
+def severities(rule: AnyRule) -> list[str]:
     """The severities that a rule gives, highest first: those that its grading speaks of."""
     words = re.findall(r"\w+", rule.section("Grading").lower())
     return [s for s in reversed(SEVERITIES) if s in words]
 
 
-def fix_kinds(rule: Rule) -> str:
+def fix_kinds(rule: AnyRule) -> str:
     """ "safe", "unsafe" or "safe and unsafe": what a rule's fix section speaks of; "none" without a fix."""
     if not rule.fixable:
         return "none"
@@ -86,7 +86,7 @@ def fix_kinds(rule: Rule) -> str:
     return " and ".join(kind for kind in ("safe", "unsafe") if kind in words)
 
 
-def _in_profile(rule: Rule, profile: object) -> str:
+def _in_profile(rule: AnyRule, profile: object) -> str:
     cap = getattr(profile, "severities", {}).get(rule.code)
     moved = getattr(profile, "limits", {}).get(rule.code, {})
     notes = [f"at most a {cap}"] if cap else []
@@ -95,13 +95,13 @@ def _in_profile(rule: Rule, profile: object) -> str:
     return f"{label} ({', '.join(notes)})" if notes else label
 
 
-def _linked(text: str, rule: Rule) -> str:
+def _linked(text: str, rule: AnyRule) -> str:
     """Other rules' codes as links to their pages."""
     known = {other.code for other in RULES if other is not rule}
     return re.sub(r"\bQA\d{3}\b", lambda m: f"[{m[0]}]({m[0]}.md)" if m[0] in known else m[0], text)
 
 
-def _limits(rule: Rule) -> str:
+def _limits(rule: AnyRule) -> str:
     if not rule.limits:
         return ""
     why = reasons(rule)
@@ -109,10 +109,10 @@ def _limits(rule: Rule) -> str:
     return "## Limits\n| Limit | Value | Why |\n|---|---|---|\n" + "".join(rows)
 
 
-def reasons(rule: Rule) -> dict[str, str]:
+def reasons(rule: AnyRule) -> dict[str, str]:
     """Why each limit of a rule is what it is; one that means the same in several rules has its reason in QA104."""
     shared = limit_comments(import_module("quat_audit.rules.qa104_sign_flip"))
-    own = limit_comments(sys.modules[(rule.find_skin or rule.find).__module__])
+    own = limit_comments(sys.modules[rule.find.__module__])
     return {name: own.get(name) or shared.get(name, "") for name in rule.limits}
 
 
@@ -143,7 +143,7 @@ def _comment_above(lines: list[str], row: int) -> str:
     return " ".join(found)
 
 
-def _example(rule: Rule) -> str:
+def _example(rule: AnyRule) -> str:
     for example in EXAMPLES:
         if example.code == rule.code:
             files = ", ".join(f"`examples/broken/{example.name}.{kind}`" for kind in example.formats)

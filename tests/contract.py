@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from quat_audit.audit.pipeline import find
-from quat_audit.audit.repair import Repair, repair_clip
+from quat_audit.audit.repair import Repair
 from quat_audit.audit.settings import Overrides
 from quat_audit.findings.finding import NONE, SAFE
 from quat_audit.motion.clip import EULER, QUATERNION, Clip
 from quat_audit.rules import Rule
+from tests.judging import repair_clip
 from tests.oracle import KEY_DEG, key_tolerance_deg, path_deg, scalar_row, turn_deg, union_rows
 
 # Sampling a path at PATH_SAMPLES places is this far off, and rounding to float32 adds its noise, in degrees.
@@ -107,15 +108,15 @@ def assert_contract(
     untouched = snapshot(clip)
     repair = repair_clip(clip, rules, limits, unsafe=unsafe)
     assert snapshot(clip) == untouched, "the input was written to"
-    after = repair.clip
+    after = repair.subject
     after.validate()
 
     refused = {(r.code, r.data_path) for r in repair.refused}
     left = {key: count for key, count in fixable(after, rules, unsafe, limits).items() if key not in refused}
     assert left == {}, f"not silent after the repair: {left}"
     again = repair_clip(after, rules, limits, unsafe=unsafe)
-    assert_same(after, again.clip)
-    assert again.clip is after, "a second repair made another clip of the same content"
+    assert_same(after, again.subject)
+    assert again.subject is after, "a second repair made another clip of the same content"
     assert again.applied == ()
 
     if not fixable(clip, rules, unsafe, limits):

@@ -7,7 +7,6 @@ has its reason beside it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..errors import InputError
@@ -31,11 +30,11 @@ class Profile:
     description: str
     codes: tuple[str, ...]
     limits: Overrides = field(default_factory=dict)
-    severities: Mapping[str, str] = field(default_factory=dict)
+    severities: Caps = field(default_factory=dict)
 
 
 _ALL = tuple(rule.code for rule in RULES)
-_SKIN = tuple(rule.code for rule in RULES if rule.find_skin is not None)
+_SKIN = tuple(rule.code for rule in RULES if rule.judges == "skin")
 
 
 def _without(*codes: str) -> tuple[str, ...]:

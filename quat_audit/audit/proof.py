@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import Bools, Floats, Ints
-from ..findings.finding import Proof
+from ..findings.report import Proof
+from ..motion.changes import changed_keys, same_keys
 from ..motion.clip import CYCLE_REPEAT_OFFSET, ELASTIC, EULER, QUATERNION, Clip, Curves
 from ..motion.curve import evaluate
 from ..motion.keys import Keys, Steps, assumed_pose, rotation_keys, rotation_steps
@@ -270,17 +271,6 @@ def _touched(a: Curves, b: Curves, keys: Keys) -> Bools:
     return result
 
 
-def changed_keys(a: Curves, b: Curves) -> Bools:
-    """(K,) keys that are not bit for bit the same (NaN equals NaN); the curves have the same keys."""
-    key = a.interpolation != b.interpolation
-    for x, y in ((a.co, b.co), (a.handle_left, b.handle_left), (a.handle_right, b.handle_right)):
-        if x is not y:
-            for column in (0, 1):
-                p, q = x[:, column], y[:, column]
-                key |= (p != q) & ~(np.isnan(p) & np.isnan(q))
-    return np.asarray(key)
-
-
 def _steps_of(after: Clip, kind: str, steps: Steps) -> Steps:
     """The same steps with the interpolation that the edited clip plays."""
     now = rotation_steps(after, kind)
@@ -346,7 +336,7 @@ def _kept_rotations(before: Clip, after: Clip, keys: Keys, partner: Ints) -> Flo
 
     Taken from the same keys where they are still there (two keys can stand at one time), else what is played then.
     """
-    now = _same_keys(before.curves, after.curves)
+    now = same_keys(before.curves, after.curves)
     key = np.where(keys.key >= 0, now[keys.key], -1)
     rows = np.flatnonzero(partner[keys.track_of(np.arange(len(keys.time)))] >= 0)
     tracks = partner[keys.track_of(rows)]
@@ -357,24 +347,6 @@ def _kept_rotations(before: Clip, after: Clip, keys: Keys, partner: Ints) -> Flo
     loose = ~whole[rows]
     result[rows[loose]] = _rotations_at(after, keys.kind, tracks[loose], keys.time[rows[loose]])
     return result
-
-
-def _same_keys(a: Curves, b: Curves) -> Ints:
-    """(K,) the key row of `b` that each key of `a` was, -1 where it is gone or a repair made it."""
-    size = 1 + max(int(a.origin.max(initial=0)), int(b.origin.max(initial=0)))
-
-    def names(c: Curves) -> Ints:
-        source = c.source[c.curve_of_key()]
-        return np.where((source >= 0) & (c.origin >= 0), source * size + c.origin, -1)
-
-    wanted, there = names(a), names(b)
-    order = np.argsort(there, kind="stable")
-    at = (
-        order[np.minimum(np.searchsorted(there, wanted, sorter=order), max(len(order) - 1, 0))]
-        if len(order)
-        else wanted
-    )
-    return np.where((wanted >= 0) & (there[at] == wanted), at, -1) if len(order) else np.full(len(wanted), -1)
 
 
 def _rotations_at(clip: Clip, kind: str, tracks: Ints, time: Floats) -> Floats:

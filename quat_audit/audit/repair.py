@@ -1,133 +1,271 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Repair a clip: apply the rules' fixes, prove each, refuse what would change a keyed rotation."""
+"""Repair a subject: apply the rules' fixes, prove each that is called safe, end where another run changes nothing.
+
+One function for clips and skins, for the command line, the Python API and the panel.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Generic
 
 import numpy as np
 
-from ..arrays import Bools
-from ..findings.finding import NONE, SAFE, Applied, Finding, Proof, Refused, SkinProof
-from ..motion.clip import Clip, Curves
-from ..rules import RULES, Rule
-from ..skinning.displacement import displacement
-from ..skinning.skin import Motion, Skin, influences, select
-from ..skinning.weights import bad_entries
+from ..findings.finding import ERROR, NONE, SAFE, UNSAFE, Finding
+from ..findings.report import Applied, Proof, Refused, SkinProof
+from ..motion.changes import changes_by_path
+from ..motion.clip import Clip
+from ..rules.rule import AnyRule, S, Subject
+from ..skinning.skin import PosedSkin
 from ..text import Text
-from .pipeline import find, find_in_skin, rule_limits, why_ignored
-from .proof import LENGTH_TOLERANCE_DEG, changed_keys, compare, prove
-from .settings import Overrides
+from . import subjects
+from .pipeline import find, rule_limits, rules_for, why_ignored
+from .proof import LENGTH_TOLERANCE_DEG, compare, prove
+from .settings import DEFAULT, Settings
+from .skin_proof import STILL_MM, prove_skin, sound_moved_mm, vertices_changed
 
 # A fix can uncover another rule's fault (a completed component makes a key of wrong length), which a later
 # stage of the same pass repairs; a second pass is for what comes back to an earlier stage.
-MAX_PASSES = 4
+MAX_PASSES = 6
+# The one data path that all weights of a mesh have.
+WEIGHTS = "vertex_groups"
 
-# A safe repair of weights moves no vertex that was in order: this is what float32 sums cost on a mesh of metres, and
-# a hundredth of what an eye could see.
-STILL_MM = 1e-2
-
-
-NO_CHANGE, NO_SKIN_CHANGE = Proof(), SkinProof()
+Place = tuple[str, str]  # (code, data path) of a finding
 
 
 @dataclass(frozen=True, eq=False)
-class Repair:
-    """A repaired clip, what was done, what was refused, and the proof."""
+class Repair(Generic[S]):
+    """A repaired subject, and what there is to say of it.
 
-    clip: Clip
-    applied: tuple[Applied, ...] = ()
-    refused: tuple[Refused, ...] = ()
-    proof: Proof = NO_CHANGE
-
-
-@dataclass(frozen=True, eq=False)
-class SkinRepair:
-    """A skin with repaired weights, what was done (tracks: meshes, keys: vertices), what was refused, the proof."""
-
-    skin: Skin
-    applied: tuple[Applied, ...] = ()
-    refused: tuple[Refused, ...] = ()
-    proof: SkinProof = NO_SKIN_CHANGE
-
-
-def repair_clip(
-    clip: Clip, rules: Sequence[Rule] = RULES, limits: Overrides | None = None, *, unsafe: bool = False
-) -> Repair:
-    """Repair what the rules find. Safe fixes first; then, when asked for, the unsafe ones.
-
-    A safe fix that would change a rotation at a valid key, or lengthen a path, is refused for that track and
-    says so; so is anything on curves that must not be written. What the clip ignores is left alone.
+    Attributes:
+        subject: the edited one; the same object where nothing changed.
+        changed: (code, data path) → keys (of weights: vertices) that the fix of the rule changed there.
+        refused: what was not done, and why.
+        met: the findings that it was asked to repair and met, whether it could or not.
+        proof: what it did to the motion, or to the mesh.
     """
-    current = clip
-    applied: dict[str, tuple[set[str], int]] = {}
-    refused: dict[tuple[str, str], str] = {}
-    ordered = sorted((rule for rule in rules if rule.fix is not None), key=lambda r: (r.stage, r.code))
-    for allow_unsafe in (False, True) if unsafe else (False,):
-        for _ in range(MAX_PASSES):
-            start = current
-            refused = {}  # every pass asks again for all that is left
-            for rule in ordered:
-                edited = _apply(rule, current, limits, allow_unsafe, refused)
-                if edited is not current:
-                    _count(applied, rule.code, current, edited)
-                    current = edited
-            if current is start:
-                break
-    return Repair(
-        clip=current,
-        applied=tuple(Applied(code, len(paths), keys) for code, (paths, keys) in sorted(applied.items())),
-        refused=tuple(Refused(code, path, why) for (code, path), why in sorted(refused.items())),
-        proof=prove(clip, current),
+
+    subject: S
+    changed: Mapping[Place, int]
+    refused: tuple[Refused, ...]
+    met: frozenset[Place]
+    proof: Proof | SkinProof
+
+    @property
+    def applied(self) -> tuple[Applied, ...]:
+        """What was done, a line a rule."""
+        return applied(self.changed)
+
+
+def applied(changed: Mapping[Place, int]) -> tuple[Applied, ...]:
+    """A line a rule of what changed: (code, data path) → keys."""
+    codes = sorted({code for code, _ in changed})
+    return tuple(
+        Applied(code, sum(c == code for c, _ in changed), sum(keys for (c, _), keys in changed.items() if c == code))
+        for code in codes
     )
 
 
-def _apply(rule: Rule, clip: Clip, limits: Overrides | None, unsafe: bool, refused: dict[tuple[str, str], str]) -> Clip:
-    """One rule's fix on one clip, without the tracks for which it is refused."""
-    assert rule.fix is not None
-    own = rule_limits(rule, limits)
+@dataclass
+class _State(Generic[S]):
+    """A repair on its way."""
+
+    subject: S
+    changed: dict[Place, int] = field(default_factory=dict)
+    refused: dict[Place, str] = field(default_factory=dict)
+    met: set[Place] = field(default_factory=set)
+    errors: int = 0  # findings that are errors, in the last pass
+
+    def copy(self) -> _State[S]:
+        return _State(self.subject, dict(self.changed), dict(self.refused), set(self.met), self.errors)
+
+
+def repair(subject: S, settings: Settings = DEFAULT, *, only: Collection[Place] | None = None) -> Repair[S]:
+    """Repair what the settings' rules find in a subject: the safe fixes, then, when asked for, the unsafe ones.
+
+    A safe fix that would change a rotation at a valid key, or lengthen a path, or move a vertex that is in order, is
+    refused there and says so, in an unsafe run too. So is anything that must not be written. What the subject ignores
+    is left alone. A result with more errors than before is not returned.
+
+    Args:
+        only: (code, data path) of the findings to repair, and whatever safe ones their repair uncovers; all by default.
+    """
+    wanted = _Wanted(subject, settings, only)
+    state = _State(subject)
+    _passes(state, settings, wanted, unsafe=False)
+    if settings.unsafe:
+        safe = state.copy()
+        _passes(state, settings, wanted, unsafe=True)
+        if _worse(subject, state, settings):
+            state = _taken_back(safe, state, subject, settings)
+    if _worse(subject, state, settings):
+        state = _taken_back(_State(subject, met=state.met), state, subject, settings)
+    return Repair(
+        subject=state.subject,
+        changed=state.changed,
+        refused=tuple(
+            Refused(code, _said_path(subject, path), why) for (code, path), why in sorted(state.refused.items())
+        ),
+        met=frozenset(state.met),
+        proof=prove_repair(subject, state.subject),
+    )
+
+
+def prove_repair(before: S, after: S) -> Proof | SkinProof:
+    """What an edit did."""
+    if isinstance(before, PosedSkin):
+        assert isinstance(after, PosedSkin)
+        return prove_skin(before, after)
+    assert isinstance(after, Clip)
+    return prove(before, after)
+
+
+class _Wanted:
+    """Which findings are to be repaired: all, or some and what their repair uncovers."""
+
+    def __init__(self, subject: Subject, settings: Settings, only: Collection[Place] | None) -> None:
+        self._subject, self._limits = subject, settings.limits
+        self._only = None if only is None else set(only)
+        self._before: dict[str, set[Place]] = {}
+
+    def rules(self, rules: list[AnyRule], touched: Collection[str]) -> list[AnyRule]:
+        """The rules that may find something to repair."""
+        if self._only is None or touched:
+            return rules
+        codes = {code for code, _ in self._only}
+        return [rule for rule in rules if rule.code in codes]
+
+    def asked_for(self, finding: Finding) -> bool:
+        """It is one of those that were named."""
+        return self._only is None or (finding.code, finding.data_path) in self._only
+
+    def uncovered(self, rule: AnyRule, finding: Finding, touched: Collection[str]) -> bool:
+        """The repair of those named made it: it is new, and on a path that was repaired."""
+        if finding.data_path not in touched:
+            return False
+        if rule.code not in self._before:
+            found = find(rule, self._subject, self._limits)
+            self._before[rule.code] = {(f.code, f.data_path) for f in found}
+        return (finding.code, finding.data_path) not in self._before[rule.code]
+
+
+def _passes(state: _State[S], settings: Settings, wanted: _Wanted, *, unsafe: bool) -> None:
+    """Apply all fixes again and again until a pass changes nothing."""
+    fixable = [rule for rule in rules_for(state.subject, settings) if rule.fix is not None]
+    ordered = sorted(fixable, key=lambda rule: (rule.stage, rule.code))
+    for _ in range(MAX_PASSES):
+        start = state.subject
+        state.refused, state.errors = {}, 0  # every pass asks again for all that is left
+        for rule in wanted.rules(ordered, {path for _, path in state.changed}):
+            _apply_rule(rule, state, settings, wanted, unsafe=unsafe)
+        if state.subject is start:
+            return
+
+
+def _apply_rule(rule: AnyRule, state: _State[S], settings: Settings, wanted: _Wanted, *, unsafe: bool) -> None:
+    locked, ignores = subjects.locked_by_path(state.subject), subjects.ignores_of(state.subject)
+    touched = {path for _, path in state.changed}
     findings: list[Finding] = []
-    for finding in find(rule, clip, limits):
-        if finding.fix == NONE or (finding.fix != SAFE and not unsafe) or why_ignored(clip, finding) is not None:
+    risky: list[Finding] = []
+    for finding in find(rule, state.subject, settings.limits):
+        state.errors += finding.severity == ERROR
+        place = (finding.code, finding.data_path)
+        named = wanted.asked_for(finding)
+        if why_ignored(ignores, finding) is not None:
             continue
-        why = _why_locked(clip, finding)
-        if why:
-            refused[rule.code, finding.data_path] = why
-        else:
+        if named:
+            state.met.add(place)
+        elif not wanted.uncovered(rule, finding, touched):
+            continue
+        why = subjects.why_locked(locked, finding)
+        if why and finding.fix != NONE and (unsafe or finding.fix == SAFE):
+            state.refused[place] = why
+        elif not why and finding.fix == SAFE:
             findings.append(finding)
+        if not why and unsafe and named and np.any(finding.occurrences.fix == UNSAFE):
+            risky.append(_unsafe_part(finding))
+    _step(state, rule, _proven(rule, state.subject, findings, settings, state.refused))
+    if risky:
+        if findings:  # the safe ones may have moved what the others are about
+            risky = _met_again(rule, state.subject, risky, settings)
+        _step(state, rule, _fixed(rule, state.subject, risky, settings, state.refused, unsafe=True))
+
+
+def _unsafe_part(finding: Finding) -> Finding:
+    """The finding without the places whose fix is called safe: those are repaired with proof, or not at all."""
+    which = np.flatnonzero(finding.occurrences.fix == UNSAFE)
+    return replace(finding, fix=UNSAFE, occurrences=finding.occurrences.at(which), worst=0)
+
+
+def _met_again(rule: AnyRule, subject: Subject, findings: list[Finding], settings: Settings) -> list[Finding]:
+    """The same findings as they are now."""
+    places = {(f.code, f.data_path) for f in findings}
+    found = find(rule, subject, settings.limits)
+    return [_unsafe_part(f) for f in found if (f.code, f.data_path) in places and np.any(f.occurrences.fix == UNSAFE)]
+
+
+def _step(state: _State[S], rule: AnyRule, edited: S) -> None:
+    """Take an edit, and note what it changed."""
+    if edited is state.subject:
+        return
+    for path, keys in _changes(state.subject, edited).items():
+        state.changed[rule.code, path] = state.changed.get((rule.code, path), 0) + keys
+    state.subject = edited
+
+
+def _changes(before: Subject, after: Subject) -> dict[str, int]:
+    if isinstance(before, PosedSkin):
+        assert isinstance(after, PosedSkin)
+        return {WEIGHTS: vertices_changed(before, after)}
+    assert isinstance(after, Clip)
+    return changes_by_path(before, after)
+
+
+def _proven(rule: AnyRule, subject: S, findings: list[Finding], settings: Settings, refused: dict[Place, str]) -> S:
+    """The safe fix of some findings, without those for which it would break its promise."""
     while findings:
-        with np.errstate(all="ignore"):
-            edited = rule.fix(clip, findings, own, unsafe)
-        if edited is clip:
-            # Found, called repairable, and nothing done: say so instead of being silent.
-            for finding in findings:
-                why = Text("its keys do not allow this repair: see the known limits of {code}", {"code": rule.code})
-                refused.setdefault((rule.code, finding.data_path), why)
-            return clip
-        if unsafe:
-            return edited
-        bad = _unproven(clip, edited)
+        edited = _fixed(rule, subject, findings, settings, refused, unsafe=False)
+        if edited is subject:
+            return subject
+        bad = _unproven(subject, edited)
         if not bad:
             return edited
         for path, why in bad.items():
             refused[rule.code, path] = why
         fewer = [f for f in findings if f.data_path not in bad]
         if len(fewer) == len(findings):  # the fix touched a track that no finding names
-            return clip
+            return subject
         findings = fewer
-    return clip
+    return subject
 
 
-def _why_locked(clip: Clip, finding: Finding) -> str:
-    for curve, path in enumerate(clip.curves.data_path):
-        if path == finding.data_path and clip.curves.read_only[curve]:
-            return clip.curves.read_only[curve]
-    return ""
+def _fixed(
+    rule: AnyRule, subject: S, findings: list[Finding], settings: Settings, refused: dict[Place, str], *, unsafe: bool
+) -> S:
+    """What the rule's fix makes of the subject; where it does nothing, that is said."""
+    if not findings:
+        return subject
+    assert rule.fix is not None
+    with np.errstate(all="ignore"):
+        edited: S = rule.fix(subject, findings, rule_limits(rule, settings.limits), unsafe)
+    if edited is subject or not _changes(subject, edited):
+        # Found, called repairable, and nothing done: say so instead of being silent.
+        for finding in findings:
+            why = Text("its keys do not allow this repair: see the known limits of {code}", {"code": rule.code})
+            refused.setdefault((rule.code, finding.data_path), why)
+        return subject
+    return edited
 
 
-def _unproven(before: Clip, after: Clip) -> dict[str, str]:
-    """Data path → why, for every track on which a safe fix would break its promise."""
+def _unproven(before: Subject, after: Subject) -> dict[str, str]:
+    """Data path → why, wherever a safe fix would break its promise."""
+    if isinstance(before, PosedSkin):
+        assert isinstance(after, PosedSkin)
+        far = sound_moved_mm(before, after)
+        moved = Text("a vertex would move by {moved_mm:.3f} mm, so nothing was done", {"moved_mm": far})
+        return {WEIGHTS: moved} if far > STILL_MM else {}
+    assert isinstance(after, Clip)
     changes = compare(before, after)
     bad: dict[str, str] = {}
     for track in np.flatnonzero(changes.key_deg > changes.tolerance_deg):
@@ -146,120 +284,30 @@ def _unproven(before: Clip, after: Clip) -> dict[str, str]:
     return bad
 
 
-def _count(applied: dict[str, tuple[set[str], int]], code: str, before: Clip, after: Clip) -> None:
-    """Add the data paths and keys that an edit changed; the components of one key count once."""
-    by_path: dict[str, int] = {}
-    for path, count in _changes_by_curve(before.curves, after.curves):
-        by_path[path] = max(by_path.get(path, 0), count)
-    if after.tracks.modes != before.tracks.modes:
-        for path, was, now in zip(before.tracks.data_path, before.tracks.modes, after.tracks.modes, strict=False):
-            if was != now:
-                by_path[path] = max(by_path.get(path, 0), 1)
-    paths, keys = applied.get(code, (set(), 0))
-    touched = {path for path, count in by_path.items() if count}
-    applied[code] = (paths | touched, keys + sum(by_path.values()))
+def _worse(before: Subject, state: _State[S], settings: Settings) -> bool:
+    """More findings are errors than before."""
+    if state.subject is before or not state.errors:
+        return False
+    return _errors(state.subject, settings) > _errors(before, settings)
 
 
-def _changes_by_curve(a: Curves, b: Curves) -> list[tuple[str, int]]:
-    """(data path, keys changed, added or removed) of every curve that either has."""
-    if np.array_equal(a.offsets, b.offsets) and np.array_equal(a.source, b.source):
-        changed = np.bincount(b.curve_of_key()[changed_keys(a, b)], minlength=len(b))
-        return [(path, int(count)) for path, count in zip(b.data_path, changed, strict=True)]
-    result = []
-    number = {int(source): curve for curve, source in enumerate(a.source) if source >= 0}
-    for curve, path in enumerate(b.data_path):
-        old = number.pop(int(b.source[curve]), -1)
-        result.append((path, int(b.counts[curve]) if old < 0 else _changed_in_curve(a, old, b, curve)))
-    return result + [(a.data_path[old], int(a.counts[old])) for old in number.values()]
+def _errors(subject: Subject, settings: Settings) -> int:
+    found = (f for rule in rules_for(subject, settings) for f in find(rule, subject, settings.limits))
+    return sum(f.severity == ERROR for f in found)
 
 
-def _changed_in_curve(a: Curves, x: int, b: Curves, y: int) -> int:
-    """Keys of one curve that are new, gone, or kept with other values."""
-    old, new = a.rows(x), b.rows(y)
-    kept, here, there = np.intersect1d(a.origin[old], b.origin[new], return_indices=True)
-    kept, here, there = kept[kept >= 0], here[kept >= 0], there[kept >= 0]
-    off = np.zeros(len(kept), dtype=bool)
-    for p, q in ((a.co, b.co), (a.handle_left, b.handle_left), (a.handle_right, b.handle_right)):
-        x_rows, y_rows = p[old][here, 1], q[new][there, 1]
-        off |= (x_rows != y_rows) & ~(np.isnan(x_rows) & np.isnan(y_rows))
-    gone, added = int(a.counts[x]) - len(kept), int(b.counts[y]) - len(kept)
-    return int(off.sum()) + max(gone, added)
-
-
-def repair_skin(
-    skin: Skin, motion: Motion, rules: Sequence[Rule] = RULES, limits: Overrides | None = None, *, unsafe: bool = False
-) -> SkinRepair:
-    """Repair the weights that the rules find fault with. Safe fixes first; then, when asked for, the unsafe ones.
-
-    A safe fix that would move a vertex whose weights were in order is refused, and so is anything on weights that must
-    not be written. Locked groups keep theirs: the rules see to that. What the mesh ignores is left alone.
-    """
-    current = skin
-    changed: dict[str, int] = {}
-    refused: dict[str, str] = {}
-    ordered = sorted((rule for rule in rules if rule.fix_skin is not None), key=lambda r: (r.stage, r.code))
-    for allow_unsafe in (False, True) if unsafe else (False,):
-        for rule in ordered:
-            assert rule.fix_skin is not None
-            found = find_in_skin(rule, current, motion, limits)
-            findings = [f for f in found if f.fix == SAFE or (allow_unsafe and f.fix != NONE)]
-            findings = [f for f in findings if why_ignored(skin, f) is None]
-            if findings and skin.read_only:
-                refused[rule.code] = skin.read_only
-            if not findings or skin.read_only:
-                continue
-            edited = rule.fix_skin(current, findings, rule_limits(rule, limits), allow_unsafe)
-            touched = int(_differ(current, edited).sum())
-            far = 0.0 if allow_unsafe else _moved(current, edited, motion, _sound(current))[0]
-            if far > STILL_MM:
-                refused[rule.code] = Text(
-                    "a vertex would move by {moved_mm:.3f} mm, so nothing was done", {"moved_mm": far}
-                )
-            elif touched:
-                changed[rule.code] = changed.get(rule.code, 0) + touched
-                current = edited
-    return SkinRepair(
-        skin=current,
-        applied=tuple(Applied(code, 1, vertices) for code, vertices in sorted(changed.items())),
-        refused=tuple(Refused(code, skin.mesh, why) for code, why in sorted(refused.items())),
-        proof=prove_skin(skin, current, motion),
+def _taken_back(kept: _State[S], dropped: _State[S], before: Subject, settings: Settings) -> _State[S]:
+    """The state before some fixes, saying why these were taken back."""
+    was, would = _errors(before, settings), _errors(dropped.subject, settings)
+    why = Text(
+        "it would leave {would} errors where there were {was}, so nothing was done", {"would": would, "was": was}
     )
+    for place, keys in dropped.changed.items():
+        if kept.changed.get(place, 0) != keys:
+            kept.refused[place] = why
+    return kept
 
 
-def prove_skin(before: Skin, after: Skin, motion: Motion) -> SkinProof:
-    """What other weights of the same vertices do to a mesh over a clip."""
-    far, frame = _moved(before, after, motion, np.ones(len(before), dtype=bool))
-    sound = _moved(before, after, motion, _sound(before))[0]
-    return SkinProof(int(_differ(before, after).sum()), sound, far, frame)
-
-
-def _sound(skin: Skin) -> Bools:
-    """(V,) the vertex is deformed, by weights that are a share of a whole."""
-    sound = influences(skin).live.copy()
-    sound[skin.vertex_of_entry()[bad_entries(skin)]] = False
-    return sound
-
-
-def _moved(before: Skin, after: Skin, motion: Motion, which: Bools) -> tuple[float, float]:
-    """(largest displacement of some vertices by either method, mm, its frame)."""
-    rows = np.flatnonzero(which)
-    if after is before or not len(rows):
-        return 0.0, float(motion.frames[0])
-    one, other = select(before, rows), select(after, rows)
-    found = [displacement(one, other, motion, preserve_volume=preserve) for preserve in (False, True)]
-    worst = max(found, key=lambda d: d.worst)
-    return worst.worst, float(worst.frames[int(np.argmax(worst.largest))])
-
-
-def _differ(before: Skin, after: Skin) -> Bools:
-    """(V,) the stored entries of a vertex are not the same."""
-    if after is before:
-        return np.zeros(len(before), dtype=bool)
-    number = [np.diff(skin.offsets) for skin in (before, after)]
-    differs = np.asarray(number[0] != number[1])
-    rows = [np.flatnonzero(~differs[skin.vertex_of_entry()]) for skin in (before, after)]
-    group = before.group[rows[0]] != after.group[rows[1]]
-    a, b = before.weight[rows[0]], after.weight[rows[1]]
-    other = group | ~((a == b) | (np.isnan(a) & np.isnan(b)))
-    differs[before.vertex_of_entry()[rows[0]][other]] = True
-    return differs
+def _said_path(subject: Subject, path: str) -> str:
+    """What a refusal names: all weights of a mesh are the mesh's."""
+    return subject.skin.mesh if isinstance(subject, PosedSkin) else path

@@ -5,12 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
+from ..findings.finding import Severity
 from ..rules import RULES
-from ..rules.rule import Limits, Rule
+from ..rules.rule import AnyRule, Limits
 
 Overrides = Mapping[str, Limits]
-Caps = Mapping[str, str]  # code → the highest severity that its findings may have
+Caps = Mapping[str, Severity]  # code → the highest severity that its findings may have
+Via = Literal["auto", "bytes", "blender"]
 
 
 @dataclass(frozen=True)
@@ -25,10 +28,10 @@ class Settings:
         unsafe: repair also what may change a keyed pose.
     """
 
-    rules: tuple[Rule, ...] = RULES
+    rules: tuple[AnyRule, ...] = RULES
     limits: Overrides | None = None
     caps: Caps | None = None
-    via: str = "auto"
+    via: Via = "auto"
     unsafe: bool = False
 
 

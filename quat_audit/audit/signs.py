@@ -7,18 +7,20 @@ edits (`align_selected`, `flip_selected`) are pure; `change_signs` applies one w
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection
 
 import numpy as np
 
 from ..arrays import Bools, Ints
-from ..findings.finding import Applied, Refused
+from ..findings.report import Refused
+from ..motion.changes import changed_keys
 from ..motion.clip import QUATERNION, Clip
 from ..motion.edit import scale_keys
 from ..motion.keys import Keys, rotation_keys, rotation_steps
 from ..rotation.quaternion import hemisphere_signs
 from ..text import Text
-from .proof import LENGTH_TOLERANCE_DEG, changed_keys, compare, prove
+from .proof import LENGTH_TOLERANCE_DEG, compare, prove
 from .repair import Repair
 
 ALIGN, FLIP = "align", "flip"
@@ -48,7 +50,7 @@ def flip_selected(clip: Clip, selected: Bools) -> Clip:
     return _negate(clip, keys, np.flatnonzero(_whole_rows(keys, selected) & keys.valid))
 
 
-def change_signs(clip: Clip, selected: Bools, how: str) -> Repair:
+def change_signs(clip: Clip, selected: Bools, how: str) -> Repair[Clip]:
     """ALIGN or FLIP the selected keys, proven as a repair is.
 
     Both leave every keyed rotation as it was; aligning never lengthens the path between keys either (flipping does
@@ -70,11 +72,12 @@ def change_signs(clip: Clip, selected: Bools, how: str) -> Repair:
         refused |= unproven
         edited = edit(clip, _without(clip, selected, refused))
     negated = _negated_rows(clip, edited, keys)
-    tracks = {clip.tracks.data_path[t] for t in keys.track_of(negated).tolist()}
+    counts = Counter(clip.tracks.data_path[t] for t in keys.track_of(negated).tolist())
     return Repair(
-        clip=edited,
-        applied=(Applied(how, len(tracks), len(negated)),) if len(negated) else (),
+        subject=edited,
+        changed={(how, path): keys for path, keys in counts.items()},
         refused=tuple(Refused(how, path, why) for path, why in sorted(refused.items())),
+        met=frozenset(),
         proof=prove(clip, edited),
     )
 

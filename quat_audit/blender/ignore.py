@@ -34,16 +34,15 @@ def readable_ignores(holder: Any) -> tuple[tuple[Ignore, ...], str]:
         return (), str(error)
 
 
-def add_ignore(holder: Any, code: str, data_path: str, reason: str, slot: str = "") -> Ignore:
-    """Ignore a rule on a data path of a holder; the reason of one that is there already is replaced.
+def add_ignore(holder: Any, new: Ignore) -> Ignore:
+    """Ignore a rule on a data path of a holder; one that is there already is replaced.
 
     Raises:
         ValueError: the holder must not be written, or there is no code or data path.
     """
-    if not code or not data_path:
+    if not new.code or not new.data_path:
         raise ValueError("an ignore needs the code of a rule and a data path")
     _check_editable(holder)
-    new = Ignore(code, data_path, reason, slot)
     _store(holder, [*_others(holder, new), new])
     return new
 

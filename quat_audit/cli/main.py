@@ -21,9 +21,10 @@ from pathlib import Path
 from .. import api, reports
 from ..audit.profiles import EVERYTHING, PROFILES, find_profile, profile_settings
 from ..errors import InputError
-from ..findings.finding import INTERRUPTED, SEVERITIES, FileReport, Report
+from ..findings.finding import SEVERITIES
+from ..findings.report import INTERRUPTED, FileReport, Report
 from ..rules import RULES
-from ..rules.rule import Rule
+from ..rules.rule import AnyRule
 from ..run.inputs import SUFFIXES, Input, expand
 from ..run.opening import VIA, blender_version
 from ..run.outputs import check_report_place, result_places, without_links_out
@@ -277,7 +278,7 @@ def _limits(words: Sequence[str]) -> dict[str, dict[str, float]]:
     return given
 
 
-def _select(words: str, option: str) -> tuple[Rule, ...]:
+def _select(words: str, option: str) -> tuple[AnyRule, ...]:
     """The rules that codes, names or prefixes of codes mean, in their usual order."""
     wanted = [word.strip() for word in words.split(",") if word.strip()]
     chosen: set[str] = set()
@@ -317,7 +318,7 @@ def _rules(options: argparse.Namespace) -> int:
     return OK
 
 
-def _explained(rule: Rule) -> str:
+def _explained(rule: AnyRule) -> str:
     """A rule's documentation, with its limits as they are set."""
     lines = [f"{rule.code} {rule.name}", "", rule.doc.strip()]
     if rule.limits:

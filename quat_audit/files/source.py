@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..findings.finding import Refused
+from ..findings.report import Refused
 from ..motion.clip import Clip
 
 

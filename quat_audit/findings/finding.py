@@ -1,211 +1,346 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What an audit says: findings with their occurrences, per file, and the proof of a repair.
+"""A finding: one rule on one thing that a person would fix at once, with the places where it shows.
 
-Occurrences stay arrays until a report is printed, so that a hundred thousand of them cost no Python loop.
-Sentences for a person are `Text`: plain strings that still know their template, so that the panel can translate it.
+It is data: numbers, names, and the templates of its rule's sentences. It holds no subject and no function, so it can be
+pickled, kept, and sent between processes. `where` and `what` put one of its places into words.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
 
 from ..arrays import Floats, Ints, Strings
-from ..text import Text
+from ..text import Text, frame_words
 
-NOTE, WARNING, ERROR = "note", "warning", "error"
-SEVERITIES = (NOTE, WARNING, ERROR)  # rising
-INTERRUPTED = "interrupted"  # why a file was skipped after Ctrl-C
-NONE, UNSAFE, SAFE = "none", "unsafe", "safe"
+Severity = Literal["note", "warning", "error"]
+NOTE: Final = "note"
+WARNING: Final = "warning"
+ERROR: Final = "error"
+SEVERITIES: Final[tuple[Severity, ...]] = get_args(Severity)  # rising
+
+FixKind = Literal["none", "unsafe", "safe"]
+NONE: Final = "none"
+UNSAFE: Final = "unsafe"
+SAFE: Final = "safe"
+FIX_KINDS: Final[tuple[FixKind, ...]] = get_args(FixKind)  # rising
+
+# The class of a place, in the words of its rule. What they mean stands under Grading in the rule's documentation.
+Kind = Literal[
+    "visible", "latent", "harmless", "ambiguous", "ambiguous-straddling", "kept",
+    "time", "value", "handle", "zero", "forbidden", "mistimed", "slight", "half-turn", "fragile",
+    "dead", "both", "unknown", "delta", "twice", "all", "some", "duplicate", "two-values", "decreasing",
+    "unweighted", "unbound", "locked", "off", "cut", "only weight", "unused", "collapse", "lost",
+    "mirrored", "uneven", "animated", "negative", "too large", "not finite",
+]  # fmt: skip
+
+# How a place is told: between two keys (or at one), at a vertex, on a frame, or everywhere.
+Locator = Literal["keys", "vertex", "vertex on a frame", "frame", "all frames"]
+
+# What is judged: an ignore and a fingerprint know a clip by its action and a skin by its mesh object.
+About = Literal["clip", "skin"]
+
+_UNITS: Final[Mapping[str, str]] = {"deg": "°", "mm": "mm", "percent": "%"}
+# Figures of different units are not compared: a list sorted by figure has them in this order.
+UNITS: Final = tuple(_UNITS.values())
 
 
-def worst(severities: Sequence[str] | Strings) -> str:
-    """The highest of some severities."""
-    return max(severities, key=SEVERITIES.index)
+@dataclass(frozen=True)
+class Figure:
+    """A figure with its unit, as a person reads it."""
+
+    value: float
+    unit: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, slots=True)
 class Occurrences:
-    """N places where one rule found its fault on one track.
+    """N places where a rule found its fault on one thing.
+
+    They stay arrays until a report is printed, so that a hundred thousand of them cost no Python loop.
 
     Attributes:
-        frames: (N, 2) float, the two keys' frames; the same twice when it is a fault of one key.
-        kind: (N,) str, the class in the rule's own words ("visible", "latent", …).
-        severity: (N,) str.
-        fix: (N,) str, safe, unsafe or none.
-        measured: name → (N,) float; names carry their unit (``swept_deg``).
-        rows: (N,) int, addresses within the view the rule works on (internal, not reported).
+        frames: (N, 2) float, the frames of two keys; the same twice where the fault is at one key.
+        rows: (N,) int, addresses within what the rule looks at. They mean something to its fix only.
+        codes: (N, 4) uint8: class, severity, fix, sentence, as numbers within `kinds`, SEVERITIES, FIX_KINDS, and the
+            templates of the finding.
+        values: (N, M) float, what was measured.
+        kinds: the classes that the rule knows.
+        measures: (M,) names of the columns of `values`. A name carries its unit (``swept_deg``).
+        names: name → N texts that the sentences need beside the figures: a bone, a mode.
     """
 
     frames: Floats
-    kind: Strings
-    severity: Strings
-    fix: Strings
-    measured: Mapping[str, Floats]
     rows: Ints
+    codes: npt.NDArray[np.uint8]
+    values: Floats
+    kinds: tuple[Kind, ...]
+    measures: tuple[str, ...]
+    names: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
     def __len__(self) -> int:
         return len(self.frames)
 
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Occurrences):
+            return NotImplemented
+        return (
+            (self.kinds, self.measures, self.names) == (other.kinds, other.measures, other.names)
+            and np.array_equal(self.frames, other.frames, equal_nan=True)
+            and np.array_equal(self.values, other.values, equal_nan=True)
+            and np.array_equal(self.rows, other.rows)
+            and np.array_equal(self.codes, other.codes)
+        )
 
-@dataclass(frozen=True, eq=False)
+    __hash__ = None  # type: ignore[assignment]  # arrays have none
+
+    @property
+    def kind(self) -> Strings:
+        """(N,) the class of each place."""
+        return np.asarray(np.array(self.kinds, dtype=np.str_)[self.codes[:, 0]])
+
+    @property
+    def severity(self) -> Strings:
+        """(N,) note, warning or error."""
+        return np.asarray(np.array(SEVERITIES)[self.codes[:, 1]])
+
+    @property
+    def fix(self) -> Strings:
+        """(N,) none, unsafe or safe."""
+        return np.asarray(np.array(FIX_KINDS)[self.codes[:, 2]])
+
+    @property
+    def measured(self) -> dict[str, Floats]:
+        """Name → (N,) figures."""
+        return {name: self.values[:, column] for column, name in enumerate(self.measures)}
+
+    def words(self, number: int) -> dict[str, Any]:
+        """What the sentence about one place can speak of: its figures and its names."""
+        figures = dict(zip(self.measures, self.values[number].tolist(), strict=True))
+        return figures | {name: texts[number] for name, texts in self.names}
+
+    def at(self, which: Ints) -> Occurrences:
+        """Some of the places (P,)."""
+        names = tuple((name, tuple(texts[int(i)] for i in which)) for name, texts in self.names)
+        return replace(
+            self,
+            frames=self.frames[which],
+            rows=self.rows[which],
+            codes=self.codes[which],
+            values=self.values[which],
+            names=names,
+        )
+
+    def capped(self, highest: Severity) -> Occurrences:
+        """The same with no severity above one."""
+        codes = self.codes.copy()
+        codes[:, 1] = np.minimum(codes[:, 1], SEVERITIES.index(highest))
+        return replace(self, codes=codes)
+
+    def without_fix(self) -> Occurrences:
+        """The same with nothing to repair."""
+        codes = self.codes.copy()
+        codes[:, 2] = FIX_KINDS.index(NONE)
+        return replace(self, codes=codes)
+
+
+def make_occurrences(
+    *,
+    frames: npt.ArrayLike,
+    rows: npt.ArrayLike,
+    kind: npt.ArrayLike,
+    severity: npt.ArrayLike,
+    fix: npt.ArrayLike,
+    measured: Mapping[str, npt.ArrayLike],
+    sentence: npt.ArrayLike = 0,
+    names: Mapping[str, Sequence[str] | Strings | str] | None = None,
+    kinds: tuple[Kind, ...],
+) -> Occurrences:
+    """Occurrences from words and columns; what is the same at all N places may be given once.
+
+    Raises:
+        ValueError: a class that is not in `kinds`, or a severity or a fix that there is not.
+    """
+    at = np.asarray(frames, dtype=np.float64)
+    count = len(at)
+
+    def column(value: npt.ArrayLike) -> Floats:
+        return np.broadcast_to(np.asarray(value, dtype=np.float64), count)
+
+    codes = [
+        encoded(kind, kinds, count),
+        encoded(severity, SEVERITIES, count),
+        encoded(fix, FIX_KINDS, count),
+        np.broadcast_to(np.asarray(sentence, dtype=np.uint8), count),
+    ]
+    texts = {
+        name: (value,) * count if isinstance(value, str) else tuple(str(text) for text in value)
+        for name, value in (names or {}).items()
+    }
+    return Occurrences(
+        frames=at,
+        rows=np.array(rows, dtype=np.int64),
+        codes=np.stack(codes, axis=1),
+        values=np.stack([column(v) for v in measured.values()], axis=1) if measured else np.zeros((count, 0)),
+        kinds=kinds,
+        measures=tuple(measured),
+        names=tuple(texts.items()),
+    )
+
+
+def encoded(words: npt.ArrayLike, table: Sequence[str], count: int) -> npt.NDArray[np.uint8]:
+    """(N,) numbers within a table of words (N,), or of one for all. ValueError for a word that is not in it."""
+    given = np.asarray(words, dtype=np.str_)
+    result = np.full(given.shape, len(table), dtype=np.uint8)
+    for number, word in enumerate(table):
+        result[given == word] = number
+    if np.any(result == len(table)):
+        unknown = given[result == len(table)]
+        raise ValueError(f"{unknown.ravel()[0]!r} is none of {', '.join(table)}")
+    return np.broadcast_to(result, count)
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
-    """One rule on one track (or one curve, one clip).
+    """One rule on one track, curve, clip, mesh or joint.
 
-    `subject` is its number within the clip, -1: the clip. `where` and `what` put one occurrence into words;
-    `message` does it in English for the worst one (whose number is `worst`), with the bone's name in front.
+    Attributes:
+        code, rule: of the rule.
+        severity, fix: the highest of its places, without a fix where it is `locked`.
+        action, slot, owner, bone, data_path: whose it is; what does not apply is "".
+        occurrences: where.
+        worst: the number of the place that shows most: of the highest severity, the one with the largest figure.
+        sentences: the templates of its rule. `Occurrences.codes` says which one is true of a place.
+        headline: a template for the whole finding in English, "" where its worst place speaks for it.
+        leading: the measure that is shown as its figure, "" for none.
+        locator: how its places are told.
+        seconds_rate: frames per second where the source counts in seconds, 0.0 where it counts in frames.
+        about: what was judged.
+        subject: the number of the track or curve within the subject, -1: the subject itself. For its rule's fix only.
+        locked: why it must not be repaired here; "" when it may.
     """
 
     code: str
     rule: str
-    severity: str
+    severity: Severity
     action: str
     slot: str
     owner: str
     bone: str
     data_path: str
-    message: str
-    fix: str
+    fix: FixKind
     occurrences: Occurrences
-    where: Callable[[int], Text]
-    what: Callable[[int], Text]
+    worst: int
+    sentences: tuple[str, ...]
+    headline: str = ""
+    leading: str = ""
+    locator: Locator = "keys"
+    seconds_rate: float = 0.0
+    about: About = "clip"
     subject: int = -1
-    worst: int = 0
+    locked: str = ""
+
+    def __hash__(self) -> int:
+        return hash((self.code, self.action, self.slot, self.owner, self.data_path, len(self.occurrences)))
+
+    @property
+    def message(self) -> str:
+        """Who, where and what, in English, of the worst place."""
+        more = f" ({self.locked})" if self.locked else ""
+        if self.about == "skin":
+            return f"{self.bone or self.owner}: {self._headline()}{more}"
+        who = self.bone or self.owner or self.data_path
+        others = f" (and {len(self.occurrences) - 1} more)" if len(self.occurrences) > 1 else ""
+        return f"{who}, {self.where(self.worst)}{others}: {self.what(self.worst)}{more}"
+
+    def _headline(self) -> str:
+        if not self.headline:
+            return self.what(self.worst)
+        values = self.occurrences.words(self.worst)
+        frame = frame_words(float(self.occurrences.frames[self.worst, 0]))
+        row = int(self.occurrences.rows[self.worst])
+        return self.headline.format(**values, frame=frame, count=len(self.occurrences), row=row)
+
+    def what(self, number: int) -> Text:
+        """What is wrong at one place."""
+        template = self.sentences[int(self.occurrences.codes[number, 3])]
+        return Text.of(template, self.occurrences.words(number))
+
+    def where(self, number: int) -> Text:
+        """Where a place is: "frames 16→17", "vertex 12", "all frames"."""
+        return _PLACES[self.locator](self, number)
+
+    @property
+    def figure(self) -> Figure | None:
+        """What its rule measured at the worst place, None where it measures nothing there."""
+        if not self.leading or not len(self.occurrences):
+            return None
+        column = self.occurrences.measures.index(self.leading)
+        value = abs(float(self.occurrences.values[self.worst, column]))
+        return Figure(value, unit_of(self.leading)) if np.isfinite(value) else None
 
 
-@dataclass(frozen=True, eq=False)
-class Ignored:
-    """A finding that somebody has looked at and wants to keep as it is, and why."""
-
-    finding: Finding
-    reason: str
+def unit_of(measure: str) -> str:
+    """The unit that the name of a measure carries, as it is written: ° for ``swept_deg``."""
+    return _UNITS.get(measure.rpartition("_")[2], "")
 
 
-@dataclass(frozen=True)
-class Applied:
-    code: str
-    tracks: int
-    keys_changed: int
+def worst_of(severities: Sequence[Severity]) -> Severity:
+    """The highest of some severities."""
+    return max(severities, key=SEVERITIES.index)
 
 
-@dataclass(frozen=True)
-class Refused:
-    code: str
-    data_path: str
-    why: str
+def worst_place(occurrences: Occurrences, weight: Floats) -> int:
+    """The place of the highest severity with the largest weight (N,); of equals, but for rounding, the first."""
+    size = np.abs(weight)
+    size = np.where(np.isnan(size), 0.0, size)
+    rank = occurrences.codes[:, 1]
+    candidates = np.flatnonzero(rank == rank.max())
+    sizes = size[candidates]
+    return int(candidates[np.argmax(sizes >= sizes.max() * (1.0 - 1e-6))])
 
 
-@dataclass(frozen=True)
-class Proof:
-    """What a repair did to the motion, measured on the stored values."""
-
-    max_key_change_deg: float = 0.0
-    max_between_change_deg: float = 0.0
-    keys_added: int = 0
-    keys_removed: int = 0
-    # The step whose path changed its length the most: degrees that it swept before, and sweeps now.
-    worst_before_deg: float = 0.0
-    worst_after_deg: float = 0.0
-    # Tracks whose pose an unsafe fix changed on purpose, in words: another rotation mode, other channels.
-    not_measured: tuple[str, ...] = ()
-
-
-def merge_proofs(proofs: Sequence[Proof]) -> Proof:
-    """The proof over several clips."""
-    worst = max(proofs, key=lambda p: abs(p.worst_before_deg - p.worst_after_deg), default=Proof())
-    return Proof(
-        max_key_change_deg=max((p.max_key_change_deg for p in proofs), default=0.0),
-        max_between_change_deg=max((p.max_between_change_deg for p in proofs), default=0.0),
-        keys_added=sum(p.keys_added for p in proofs),
-        keys_removed=sum(p.keys_removed for p in proofs),
-        worst_before_deg=worst.worst_before_deg,
-        worst_after_deg=worst.worst_after_deg,
-        not_measured=tuple(text for p in proofs for text in p.not_measured),
-    )
+def _between_keys(finding: Finding, number: int) -> Text:
+    first, second = (float(f) for f in finding.occurrences.frames[number])
+    if not np.isfinite(first):
+        return Text("at a time that is not a number")
+    one = first == second
+    values = {"frame": frame_words(first), "next": frame_words(second)}
+    rate = finding.seconds_rate
+    if not rate:
+        return Text("frame {frame}", values) if one else Text("frames {frame}→{next}", values)
+    values |= {"second": f"{first / rate:.3f}", "next_second": f"{second / rate:.3f}"}
+    if one:
+        return Text("frame {frame} ({second} s)", values)
+    return Text("frames {frame}→{next} ({second}→{next_second} s)", values)
 
 
-@dataclass(frozen=True)
-class SkinProof:
-    """What a repair of weights did to a mesh over a clip.
-
-    Attributes:
-        vertices: whose weights changed.
-        sound_mm: the largest displacement, by either method, of a vertex whose weights were in order.
-        moved_mm: the largest of any vertex; moved_frame: where it is.
-    """
-
-    vertices: int = 0
-    sound_mm: float = 0.0
-    moved_mm: float = 0.0
-    moved_frame: float = 0.0
+def _vertex(finding: Finding, number: int) -> Text:
+    return Text("vertex {vertex}", {"vertex": int(finding.occurrences.rows[number])})
 
 
-@dataclass(frozen=True)
-class ClipRow:
-    """One line about a clip in a report."""
-
-    action: str
-    slot: str
-    owner: str
-    frame_range: tuple[float, float] | None
-    frame_rate: float
-    tracks: int
-    keys: int
+def _vertex_on_frame(finding: Finding, number: int) -> Text:
+    o = finding.occurrences
+    frame = frame_words(float(o.frames[number, 0]))
+    return Text("vertex {vertex}, frame {frame}", {"vertex": int(o.rows[number]), "frame": frame})
 
 
-@dataclass(eq=False)
-class FileReport:
-    """One input: audited, failed (with a reason) or skipped."""
-
-    path: str
-    status: str = "audited"
-    reason: str = ""
-    read_via: str = "bytes"
-    clips: list[ClipRow] = field(default_factory=list)
-    findings: list[Finding] = field(default_factory=list)
-    ignored: list[Ignored] = field(default_factory=list)
-    not_evaluated: list[tuple[str, str]] = field(default_factory=list)
-    repair: FileRepair | None = None
-    after: FileReport | None = None
+def _on_frame(finding: Finding, number: int) -> Text:
+    return Text("frame {frame}", {"frame": frame_words(float(finding.occurrences.frames[number, 0]))})
 
 
-@dataclass(eq=False)
-class FileRepair:
-    """What `fix` did to one file."""
-
-    applied: list[Applied] = field(default_factory=list)
-    refused: list[Refused] = field(default_factory=list)
-    proof: Proof = Proof()
-    output: str | None = None
-    backup: str | None = None
-    remark: str = ""
-    skin_proof: SkinProof = SkinProof()
+def _everywhere(finding: Finding, number: int) -> Text:
+    return Text("all frames")
 
 
-@dataclass(eq=False)
-class Report:
-    """All inputs of one run."""
-
-    files: list[FileReport] = field(default_factory=list)
-    blender: str | None = None
-
-    def as_sorted(self) -> Report:
-        """Files by path: the order of a report does not depend on the order of work."""
-        return Report(sorted(self.files, key=lambda f: f.path), self.blender)
-
-
-def summary(report: Report) -> dict[str, Any]:
-    """Counts over a report, as its `summary` member shows them."""
-    findings = [f for file in report.files for f in file.findings]
-    occurrences: dict[str, int] = {}
-    for finding in findings:
-        occurrences[finding.code] = occurrences.get(finding.code, 0) + len(finding.occurrences)
-    return {
-        "files": len(report.files),
-        "audited": sum(f.status == "audited" for f in report.files),
-        "failed": sum(f.status == "failed" for f in report.files),
-        "ignored": sum(len(f.ignored) for f in report.files),
-        "findings": {s: sum(f.severity == s for f in findings) for s in reversed(SEVERITIES)},
-        "occurrences": dict(sorted(occurrences.items())),
-    }
+_PLACES: Final[Mapping[Locator, Callable[[Finding, int], Text]]] = {
+    "keys": _between_keys,
+    "vertex": _vertex,
+    "vertex on a frame": _vertex_on_frame,
+    "frame": _on_frame,
+    "all frames": _everywhere,
+}

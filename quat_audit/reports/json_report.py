@@ -14,7 +14,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from ..findings.finding import FileRepair, FileReport, Finding, Report, summary
+from ..findings.finding import Finding
+from ..findings.report import FileRepair, FileReport, Report, summary
 from ..text import escape
 from ..version import NAME, version
 

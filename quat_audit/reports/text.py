@@ -9,20 +9,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ..findings.finding import (
-    ERROR,
-    INTERRUPTED,
-    NOTE,
-    SAFE,
-    SEVERITIES,
-    UNSAFE,
-    WARNING,
-    FileReport,
-    Finding,
-    Ignored,
-    Report,
-    summary,
-)
+from ..findings.finding import ERROR, NOTE, SAFE, SEVERITIES, UNSAFE, WARNING, Finding
+from ..findings.report import INTERRUPTED, FileReport, Ignored, Report, summary
 from ..text import visible
 
 # What a person reads before giving up: the worst places of a finding, the worst findings of a clip.

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The last audit as plain Python: rows, what is shown of them, and whether each still applies.
 
-Nothing of Blender is held here: a clip or a mesh is known by numbers that survive an undo (`Place`), and what was found
-in it belongs to one state of its keys or weights (`fingerprint`). When they change, by an edit, an undo or a reload,
-the findings of the new state are shown if that state was audited before; otherwise the rows stay and say that they are
-outdated.
+Nothing of Blender is held here: a clip or a mesh is known by numbers that survive an undo (`Place`), and what was
+found in it belongs to one state of its keys or weights (`PlaceResult.state`). When they change, by an edit, an undo
+or a reload, the findings of the new state are shown if that state was audited before; otherwise the rows stay and say
+that they are outdated.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..findings.finding import SEVERITIES, FileReport, Ignored
+from ..findings.finding import SEVERITIES
+from ..findings.report import FileReport, Ignored
 from ..text import Text
 from .rows import ACTION, KINDS, MESH, Filters, Place, PlaceResult, Row, RowKey, moved, sort_key
 
@@ -108,8 +109,8 @@ class Results:
 
     def _remember(self, result: PlaceResult) -> None:
         states = self._places[result.place].states
-        states[result.fingerprint] = result
-        states.move_to_end(result.fingerprint)
+        states[result.state] = result
+        states.move_to_end(result.state)
         while len(states) > STATES_KEPT:
             states.popitem(last=False)
 
@@ -145,7 +146,7 @@ class Results:
                 places[place] = tracked
                 continue
             states = OrderedDict((name, moved(state, new)) for name, state in tracked.states.items())
-            shown = states.get(tracked.shown.fingerprint) or moved(tracked.shown, new)
+            shown = states.get(tracked.shown.state) or moved(tracked.shown, new)
             places[new] = _Tracked(states, shown, CHANGED, None)
         self._places = places
         self.checked = {key._replace(place=old_to_new[key.place]) for key in self.checked if key.place in old_to_new}

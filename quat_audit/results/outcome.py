@@ -3,34 +3,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from ..findings.finding import Proof, Refused, SkinProof
+from ..findings.report import Proof, Refused, SkinProof
 from ..motion.clip import Clip
+from ..rules import RULES
 from ..text import Text, frame_words
 from .rows import Place
 
-# What a rule's fix does to the keys, in a word: "31 keys negated on 4 bones".
-DONE = {
-    "QA101": "{keys} keys bridged on {bones} bones",
-    "QA102": "{keys} keys bridged on {bones} bones",
-    "QA103": "{keys} keys normalized on {bones} bones",
-    "QA104": "{keys} keys negated on {bones} bones",
-    "QA106": "{keys} keys inserted on {bones} bones",
-    "QA201": "{keys} keys unwrapped on {bones} bones",
-    "QA302": "{keys} keys completed on {bones} bones",
-    "QA303": "{keys} keys completed on {bones} bones",
-    "QA401": "{keys} keys put in order on {bones} bones",
-}
+# What the fix of a rule did is its own `outcome`; of several rules, or of one without a word of its own:
 DONE_MIXED = "{keys} keys repaired on {bones} bones"
-# The same to the weights: "12 vertices normalized on 1 mesh".
-DONE_TO_WEIGHTS = {
-    "QA601": "{vertices} vertices given weights on {meshes} meshes",
-    "QA602": "{vertices} vertices normalized on {meshes} meshes",
-    "QA603": "{vertices} vertices cut to fewer influences on {meshes} meshes",
-    "QA608": "{vertices} vertices without bad weights on {meshes} meshes",
-}
 DONE_TO_WEIGHTS_MIXED = "{vertices} vertices with repaired weights on {meshes} meshes"
+_OUTCOMES = {rule.code: rule.outcome for rule in RULES if rule.outcome}
+
+
+def _template(codes: Collection[str], mixed: str) -> str:
+    return _OUTCOMES.get(next(iter(codes)), mixed) if len(codes) == 1 else mixed
 
 
 @dataclass
@@ -58,8 +47,8 @@ class Outcome:
     def _of_keys(self) -> list[Text]:
         if not self.keys:
             return []
-        template = DONE.get(next(iter(self.keys)), DONE_MIXED) if len(self.keys) == 1 else DONE_MIXED
-        found = [Text(template, {"keys": sum(self.keys.values()), "bones": len(self.bones)})]
+        template = _template(self.keys, DONE_MIXED)
+        found = [Text.of(template, {"keys": sum(self.keys.values()), "bones": len(self.bones)})]
         found.append(Text("keyed poses changed by {degrees:.3f}°", {"degrees": self.proof.max_key_change_deg}))
         if self.proof.worst_before_deg or self.proof.worst_after_deg:
             was, now = self.proof.worst_before_deg, self.proof.worst_after_deg
@@ -69,13 +58,12 @@ class Outcome:
     def _of_weights(self) -> list[Text]:
         if not self.meshes:
             return []
-        mixed = DONE_TO_WEIGHTS_MIXED
-        template = DONE_TO_WEIGHTS.get(next(iter(self.weights)), mixed) if len(self.weights) == 1 else mixed
+        template = _template(self.weights, DONE_TO_WEIGHTS_MIXED)
         vertices = sum(proof.vertices for proof in self.meshes)
         sound = max(proof.sound_mm for proof in self.meshes)
         worst = max(self.meshes, key=lambda proof: proof.moved_mm)
         return [
-            Text(template, {"vertices": vertices, "meshes": len(self.meshes)}),
+            Text.of(template, {"vertices": vertices, "meshes": len(self.meshes)}),
             Text("vertices that were in order moved by {mm:.3f} mm at most", {"mm": sound}),
             Text(
                 "repaired vertices by {mm:.3f} mm at most (frame {frame})",

@@ -2,47 +2,26 @@
 """Findings as rows of a list: what is shown of each, which clip or mesh it belongs to, and how rows are sorted.
 
 Nothing of Blender is held here: a clip or a mesh is known by numbers that survive an undo (`Place`), and what was found
-in it belongs to one state of its keys or weights (`fingerprint`, `skin_fingerprint`).
+in it belongs to one state of its keys or weights (`clip_state`, `skin_state`).
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..audit.pipeline import locked_paths
-from ..findings.finding import NONE, SAFE, SEVERITIES, ClipRow, Finding, Ignored
+from ..audit.pipeline import Judgement, clip_row
+from ..findings.finding import NONE, SAFE, SEVERITIES, UNITS, Figure, Finding
+from ..findings.report import ClipRow, Ignored
 from ..motion.clip import Clip
 from ..skinning.skin import Skin
 
-# What is shown as the figure of a finding, and its unit: the first of these that its rule measured.
-FIGURES = {
-    "swept_deg": "°",
-    "deviation_deg": "°",
-    "off_arc_deg": "°",
-    "effect_deg": "°",
-    "shortest_deg": "°",
-    "engine_mm": "mm",
-    "cut_mm": "mm",
-    "lost_percent": "%",
-    "gap_mm": "mm",
-    "moves_mm": "mm",
-}
-# Figures of different units are not compared: a list sorted by figure has them in this order.
-UNITS = tuple(dict.fromkeys(FIGURES.values()))
 ACTION, MESH = KINDS = ("action", "mesh")
-
-
-class Figure(NamedTuple):
-    """A figure and its unit."""
-
-    value: float
-    unit: str
 
 
 class Place(NamedTuple):
@@ -70,14 +49,18 @@ class RowKey(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Row:
-    """One finding as the list shows it. `locked` says why it cannot be repaired here, "" when it can."""
+    """One finding as the list shows it. `users` are those who play what it is about."""
 
     key: RowKey
     finding: Finding
     figure: Figure | None
     frame: float
-    locked: str
     users: tuple[str, ...]
+
+    @property
+    def locked(self) -> str:
+        """Why it cannot be repaired here, "" when it can."""
+        return self.finding.locked
 
     @property
     def rank(self) -> int:
@@ -91,16 +74,15 @@ class Row:
     @property
     def timed(self) -> bool:
         """Whether it has a frame: a fault of weights is there on every one."""
-        count = len(self.finding.occurrences)
-        return self.key.place.kind != MESH or (count > 0 and "frame" in self.finding.where(self.finding.worst).values)
+        return self.finding.locator not in ("vertex", "all frames")
 
     @property
     def fixable(self) -> bool:
-        return not self.locked and self.finding.fix != NONE
+        return self.finding.fix != NONE
 
     @property
     def safe(self) -> bool:
-        return not self.locked and self.finding.fix == SAFE
+        return self.finding.fix == SAFE
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,7 +97,7 @@ class PlaceResult:
     """
 
     place: Place
-    fingerprint: str
+    state: str
     name: str
     library: str
     line: ClipRow | None
@@ -138,7 +120,7 @@ class Filters:
     reverse: bool = False
 
 
-def fingerprint(clip: Clip) -> str:
+def clip_state(clip: Clip) -> str:
     """A name for the state of a clip: the same when, and only when, an audit of it would find the same."""
     c, t = clip.curves, clip.tracks
     # Of what is stored, only components without a curve are played; the others hold what the current frame shows.
@@ -149,13 +131,13 @@ def fingerprint(clip: Clip) -> str:
     words = (
         clip.slot, clip.owner, clip.users, clip.frame_rate, c.data_path, c.component.tolist(), c.offsets.tolist(),
         c.linear_extrapolation.tolist(), c.cycles, c.unevaluable, c.read_only, c.orphan.tolist(), t.modes, t.order,
-        getattr(clip, "ignores", ()),
+        clip.ignores,
     )  # fmt: skip
     digest.update(repr(words).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()
 
 
-def skin_fingerprint(skin: Skin) -> str:
+def skin_state(skin: Skin) -> str:
     """A name for the state of a skin: its shape, weights, groups, locks, bones and the modifier's settings.
 
     What poses it is no part of that. What the mesh ignores stands apart, behind a colon (see `same_skin`).
@@ -176,45 +158,36 @@ def skin_fingerprint(skin: Skin) -> str:
 
 
 def same_skin(one: str, other: str) -> bool:
-    """Whether two fingerprints are of one skin, whatever is ignored on it."""
+    """Whether two states are of one skin, whatever is ignored on it."""
     return one.partition(":")[0] == other.partition(":")[0]
 
 
-def clip_result(
-    place: Place,
-    clip: Clip,
-    library: str,
-    findings: Sequence[Finding],
-    line: ClipRow,
-    ignored: Sequence[Ignored] = (),
-    not_evaluated: Sequence[tuple[str, str]] = (),
-) -> PlaceResult:
+def clip_result(place: Place, clip: Clip, library: str, judgement: Judgement) -> PlaceResult:
     """The rows of one audited clip."""
     users = clip.users or ((clip.owner,) if clip.owner else ())
-    rows = _rows(place, findings, locked_paths(clip), users)
-    name = clip.action
-    return PlaceResult(place, fingerprint(clip), name, library, line, rows, tuple(ignored), tuple(not_evaluated))
-
-
-def skin_result(
-    place: Place,
-    skin: Skin,
-    library: str,
-    findings: Sequence[Finding],
-    ignored: Sequence[Ignored] = (),
-    not_evaluated: Sequence[tuple[str, str]] = (),
-) -> PlaceResult:
-    """The rows of one audited mesh."""
-    locked = {f.data_path: skin.read_only for f in findings if skin.read_only}
     return PlaceResult(
         place=place,
-        fingerprint=skin_fingerprint(skin),
+        state=clip_state(clip),
+        name=clip.action,
+        library=library,
+        line=clip_row(clip),
+        rows=_rows(place, judgement.findings, users),
+        ignored=judgement.ignored,
+        not_evaluated=judgement.not_evaluated,
+    )
+
+
+def skin_result(place: Place, skin: Skin, library: str, judgement: Judgement) -> PlaceResult:
+    """The rows of one audited mesh."""
+    return PlaceResult(
+        place=place,
+        state=skin_state(skin),
         name=skin.mesh,
         library=library,
         line=None,
-        rows=_rows(place, findings, locked, (skin.mesh,)),
-        ignored=tuple(ignored),
-        not_evaluated=tuple(not_evaluated),
+        rows=_rows(place, judgement.findings, (skin.mesh,)),
+        ignored=judgement.ignored,
+        not_evaluated=judgement.not_evaluated,
         vertices=len(skin),
     )
 
@@ -224,9 +197,7 @@ def unread_result(place: Place, name: str, why: str) -> PlaceResult:
     return PlaceResult(place, str(why), name, "", None, (), not_evaluated=((name, why),), why_unread=why)
 
 
-def _rows(
-    place: Place, findings: Sequence[Finding], locked: Mapping[str, str], users: tuple[str, ...]
-) -> tuple[Row, ...]:
+def _rows(place: Place, findings: Sequence[Finding], users: tuple[str, ...]) -> tuple[Row, ...]:
     seen: Counter[tuple[str, str]] = Counter()
     rows = []
     for finding in findings:
@@ -236,23 +207,12 @@ def _rows(
             Row(
                 key=RowKey(place, finding.code, finding.data_path, nth),
                 finding=finding,
-                figure=_figure(finding),
+                figure=finding.figure,
                 frame=float(finding.occurrences.frames[finding.worst, 0]) if len(finding.occurrences) else np.nan,
-                locked=locked.get(finding.data_path, ""),
                 users=users,
             )
         )
     return tuple(rows)
-
-
-def _figure(finding: Finding) -> Figure | None:
-    """The worst figure that the rule measured, None where it measures none of `FIGURES`."""
-    for name, unit in FIGURES.items():
-        values = finding.occurrences.measured.get(name)
-        if values is not None and len(values):
-            value = float(np.nanmax(np.abs(values))) if not np.isnan(values).all() else np.nan
-            return Figure(value, unit) if np.isfinite(value) else None
-    return None
 
 
 def moved(result: PlaceResult, place: Place) -> PlaceResult:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The rules, one file each. RULES is explicit: a new rule is its file and one line here.
 
-A rule sees Clips or Skins only: it imports them, the views and edits of them, and the maths, never Blender or a
+A rule sees a Clip or a PosedSkin only: it imports them, the views and edits of them, and the maths, never Blender or a
 file format.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from .rule import Limits, Rule
+from .rule import AnyRule, Limits, Rule
 
 _MODULES = (
     "qa101_non_finite_key",
@@ -36,6 +36,6 @@ _MODULES = (
     "qa608_bad_weight",
 )
 
-RULES: tuple[Rule, ...] = tuple(import_module(f"{__name__}.{module}").RULE for module in _MODULES)
+RULES: tuple[AnyRule, ...] = tuple(import_module(f"{__name__}.{module}").RULE for module in _MODULES)
 
-__all__ = ["RULES", "Limits", "Rule"]
+__all__ = ["RULES", "AnyRule", "Limits", "Rule"]

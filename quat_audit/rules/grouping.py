@@ -3,26 +3,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from ..arrays import Floats, Ints, Strings
-from ..findings.finding import NONE, SAFE, SEVERITIES, UNSAFE, Finding, Occurrences
+from ..findings.finding import FIX_KINDS, SAFE, SEVERITIES, UNSAFE, Finding, make_occurrences, worst_place
 from ..motion.clip import Clip
-from ..text import Text, frame_words
-
-Message = Callable[[Occurrences, int], Text]
+from .rule import Rule
 
 
 class Faults(NamedTuple):
-    """P faults of one rule; `subject` (P,) is the track or curve of each. Others as in Occurrences.
+    """P faults of one rule; `subject` (P,) is the track or curve of each. Others as in `make_occurrences`.
 
-    The message of a finding speaks of its worst fault: highest severity, then largest `weight` (by default
-    the first of `measured`).
+    The worst fault of a finding is that of the highest severity with the largest `weight` (by default the first of
+    `measured`): the message speaks of it, and its figure is shown.
     """
 
     subject: Ints
@@ -33,17 +31,16 @@ class Faults(NamedTuple):
     measured: Mapping[str, Floats]
     rows: Ints
     weight: Floats | None = None
+    sentence: npt.ArrayLike = 0
+    names: Mapping[str, Sequence[str] | Strings | str] | None = None
 
 
-_FIXES = (NONE, UNSAFE, SAFE)
+def findings_by_track(clip: Clip, rule: Rule[Clip], faults: Faults) -> list[Finding]:
+    """A finding for each track with faults."""
+    return _findings(clip, rule, faults, clip.tracks.data_path, clip.tracks.bone)
 
 
-def findings_by_track(clip: Clip, code: str, rule: str, faults: Faults, message: Message) -> list[Finding]:
-    """A finding for each track with faults. `message` gets its occurrences and the worst one's number."""
-    return _findings(clip, code, rule, faults, message, clip.tracks.data_path, clip.tracks.bone)
-
-
-def findings_by_path(clip: Clip, code: str, rule: str, faults: Faults, message: Message) -> list[Finding]:
+def findings_by_path(clip: Clip, rule: Rule[Clip], faults: Faults) -> list[Finding]:
     """A finding for each data path; the faults' subjects are curves and may be of several components."""
     if not len(faults.subject):
         return []
@@ -53,7 +50,7 @@ def findings_by_path(clip: Clip, code: str, rule: str, faults: Faults, message: 
         first.setdefault(path, curve)
     representative = np.array([first[p] for p in clip.curves.data_path], dtype=np.int64)
     faults = faults._replace(subject=representative[faults.subject])
-    return _findings(clip, code, rule, faults, message, clip.curves.data_path, bones)
+    return _findings(clip, rule, faults, clip.curves.data_path, bones)
 
 
 def bones_of_curves(clip: Clip) -> tuple[str, ...]:
@@ -88,79 +85,48 @@ def _escaped(text: str, at: int) -> bool:
 
 
 def _findings(
-    clip: Clip,
-    code: str,
-    rule: str,
-    faults: Faults,
-    message: Message,
-    paths: tuple[str, ...],
-    bones: tuple[str, ...],
+    clip: Clip, rule: Rule[Clip], faults: Faults, paths: tuple[str, ...], bones: tuple[str, ...]
 ) -> list[Finding]:
     order = np.argsort(faults.subject, kind="stable")
     subject = faults.subject[order]
     bounds = np.flatnonzero(np.diff(subject, prepend=-2, append=-2))
-    severity_rank = np.zeros(len(order), dtype=np.int64)
-    fix_rank = np.zeros(len(order), dtype=np.int64)
-    for rank, name in enumerate(SEVERITIES):
-        severity_rank[faults.severity[order] == name] = rank
-    for rank, name in enumerate(_FIXES):
-        fix_rank[faults.fix[order] == name] = rank
+    together = make_occurrences(
+        frames=faults.frames,
+        rows=faults.rows,
+        kind=faults.kind,
+        severity=faults.severity,
+        fix=faults.fix,
+        measured=faults.measured,
+        sentence=faults.sentence,
+        names=faults.names,
+        kinds=rule.kinds,
+    )
     weight = next(iter(faults.measured.values())) if faults.weight is None else faults.weight
-    weight = np.nan_to_num(np.abs(weight))[order]
     found = []
     for start, end in pairwise(bounds):
         part = order[start:end]
-        occurrences = Occurrences(
-            frames=faults.frames[part],
-            kind=faults.kind[part],
-            severity=faults.severity[part],
-            fix=faults.fix[part],
-            measured={name: values[part] for name, values in faults.measured.items()},
-            rows=faults.rows[part],
-        )
-        ranks = severity_rank[start:end]
-        candidates = np.flatnonzero(ranks == ranks.max())
-        sizes = weight[start:end][candidates]
-        # The first of those that are equally bad but for rounding.
-        worst = int(candidates[np.argmax(sizes >= sizes.max() * (1.0 - 1e-6))])
+        occurrences = together.at(part)
         number = int(subject[start])
-        where, what = partial(_place, clip, occurrences), partial(message, occurrences)
-        more = f" (and {len(part) - 1} more)" if len(part) > 1 else ""
         found.append(
             Finding(
-                code=code,
-                rule=rule,
-                severity=SEVERITIES[int(ranks.max())],
+                code=rule.code,
+                rule=rule.name,
+                severity=SEVERITIES[int(occurrences.codes[:, 1].max())],
                 action=clip.action,
                 slot=clip.slot,
                 owner=clip.owner,
                 bone=bones[number],
                 data_path=paths[number],
-                message=f"{bones[number] or clip.owner or paths[number]}, {where(worst)}{more}: {what(worst)}",
-                fix=_FIXES[int(fix_rank[start:end].max())],
+                fix=FIX_KINDS[int(occurrences.codes[:, 2].max())],
                 occurrences=occurrences,
-                where=where,
-                what=what,
+                worst=worst_place(occurrences, weight[part]),
+                sentences=rule.sentences,
+                leading=rule.leading,
+                seconds_rate=clip.frame_rate if clip.seconds else 0.0,
                 subject=number,
-                worst=worst,
             )
         )
     return found
-
-
-def _place(clip: Clip, occurrences: Occurrences, number: int) -> Text:
-    """Where an occurrence is: "frames 16→17", "frame 16"; with seconds where the format counts in seconds."""
-    first, second = (float(f) for f in occurrences.frames[number])
-    if not np.isfinite(first):
-        return Text("at a time that is not a number")
-    one = first == second
-    values = {"frame": frame_words(first), "next": frame_words(second)}
-    if not clip.seconds:
-        return Text("frame {frame}", values) if one else Text("frames {frame}→{next}", values)
-    values |= {"second": f"{first / clip.frame_rate:.3f}", "next_second": f"{second / clip.frame_rate:.3f}"}
-    if one:
-        return Text("frame {frame} ({second} s)", values)
-    return Text("frames {frame}→{next} ({second}→{next_second} s)", values)
 
 
 def fixable_rows(findings: Sequence[Finding], unsafe: bool) -> Ints:

@@ -31,16 +31,20 @@ from dataclasses import replace
 import numpy as np
 
 from ..arrays import Bools, Floats, Ints
-from ..findings.finding import ERROR, SAFE, UNSAFE, Finding, Occurrences
+from ..findings.finding import ERROR, SAFE, UNSAFE, Finding
 from ..motion.clip import EULER, QUATERNION, Clip, with_curves
 from ..motion.edit import keep_curves, keep_keys, straighten_handles
 from ..motion.keys import rotation_keys
-from ..text import Text
 from .bridging import bridge_rows
 from .grouping import Faults, findings_by_path
 from .rule import STAGE_VALUES, Limits, Rule
 
-CODE, NAME = "QA101", "non-finite-key"
+TIME, VALUE, HANDLE = range(3)
+SENTENCES = (
+    "the key's time is not a finite number: nothing plays from the key before it to the key after it",
+    "the key's value is not a finite number: nothing plays from the key before it to the key after it",
+    "a Bézier handle is not a finite number: nothing plays on that side of the key",
+)
 
 
 def find(clip: Clip, limits: Limits) -> list[Finding]:
@@ -59,17 +63,19 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
     fresh[1:] = (np.diff(path[order]) != 0) | (np.diff(frame[order]) != 0)
     one = order[fresh]
     hopeless = _hopeless_curves(clip)[curve] & co_bad[key].any(axis=1)
+    what = np.select([co_bad[key[one], 0], co_bad[key[one], 1]], [TIME, VALUE], default=HANDLE)
     faults = Faults(
         subject=curve[one],
         frames=np.stack([frame[one]] * 2, axis=1),
-        kind=np.select([co_bad[key[one], 0], co_bad[key[one], 1]], ["time", "value"], default="handle"),
+        kind=np.array(["time", "value", "handle"])[what],
         severity=np.full(len(one), ERROR),
         fix=np.where(hopeless[one], UNSAFE, SAFE),
         measured={"components": np.diff(np.append(np.flatnonzero(fresh), len(order))).astype(np.float64)},
         rows=key[one],
         weight=np.arange(len(one), 0.0, -1.0),  # the message names the first bad frame
+        sentence=what,
     )
-    return findings_by_path(clip, CODE, NAME, faults, _message)
+    return findings_by_path(clip, RULE, faults)
 
 
 def _frames(clip: Clip, key: Ints) -> Floats:
@@ -94,15 +100,6 @@ def _hopeless_curves(clip: Clip) -> Bools:
         curves = clip.tracks.curves[keys.tracks[~alive]].ravel()
         result[curves[curves >= 0]] = True
     return result
-
-
-def _message(occurrences: Occurrences, worst: int) -> Text:
-    kind = str(occurrences.kind[worst])
-    if kind == "handle":
-        return Text("a Bézier handle is not a finite number: nothing plays on that side of the key")
-    if kind == "time":
-        return Text("the key's time is not a finite number: nothing plays from the key before it to the key after it")
-    return Text("the key's value is not a finite number: nothing plays from the key before it to the key after it")
 
 
 def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Clip:
@@ -152,14 +149,23 @@ def _straighten_bad_handles(clip: Clip, chosen: Bools) -> Clip:
     return with_curves(clip, straighten_handles(curves, key, left[key], right[key])) if len(key) else clip
 
 
-RULE = Rule(
-    CODE,
-    NAME,
-    "NaN or infinity in a key",
-    __doc__,
-    find,
-    fix,
-    STAGE_VALUES,
+RULE: Rule[Clip] = Rule(
+    code="QA101",
+    name="non-finite-key",
+    short="NaN",
+    summary="NaN or infinity in a key",
+    doc=__doc__,
+    judges="clip",
+    find=find,
+    fix=fix,
+    sentences=SENTENCES,
+    kinds=(
+        "time",
+        "value",
+        "handle",
+    ),
+    stage=STAGE_VALUES,
     keys_only=True,
     remedy="Bridges the keys from the valid ones around them and marks them; the valid keys stay as they are.",
+    outcome="{keys} keys bridged on {bones} bones",
 )

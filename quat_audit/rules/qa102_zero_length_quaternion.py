@@ -24,15 +24,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..findings.finding import ERROR, SAFE, UNSAFE, Finding, Occurrences
+from ..findings.finding import ERROR, SAFE, UNSAFE, Finding
 from ..motion.clip import QUATERNION, Clip
 from ..motion.keys import ZERO_NORM, rotation_keys
-from ..text import Text
 from .bridging import bridge_rows
 from .grouping import Faults, findings_by_track, fixable_rows
 from .rule import STAGE_VALUES, Limits, Rule
 
-CODE, NAME = "QA102", "zero-length-quaternion"
+SENTENCES = ("the quaternion is zero: Blender poses a 180° turn about X, engines NaN",)
 
 
 def find(clip: Clip, limits: Limits) -> list[Finding]:
@@ -53,11 +52,7 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
         rows=rows,
         weight=np.arange(len(rows), 0.0, -1.0),
     )
-    return findings_by_track(clip, CODE, NAME, faults, _message)
-
-
-def _message(occurrences: Occurrences, worst: int) -> Text:
-    return Text("the quaternion is zero: Blender poses a 180° turn about X, engines NaN")
+    return findings_by_track(clip, RULE, faults)
 
 
 def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Clip:
@@ -67,14 +62,19 @@ def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -
     return bridge_rows(clip, keys, rows, keys.time[rows]) if len(rows) else clip
 
 
-RULE = Rule(
-    CODE,
-    NAME,
-    "a quaternion key of zero length",
-    __doc__,
-    find,
-    fix,
-    STAGE_VALUES,
+RULE: Rule[Clip] = Rule(
+    code="QA102",
+    name="zero-length-quaternion",
+    short="zero",
+    summary="a quaternion key of zero length",
+    doc=__doc__,
+    judges="clip",
+    find=find,
+    fix=fix,
+    sentences=SENTENCES,
+    kinds=("zero",),
+    stage=STAGE_VALUES,
     keys_only=True,
     remedy="Bridges the keys from the valid ones around them and marks them; the valid keys stay as they are.",
+    outcome="{keys} keys bridged on {bones} bones",
 )

@@ -28,17 +28,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..arrays import Floats, Ints
-from ..findings.finding import NOTE, SAFE, WARNING, Finding, Occurrences
+from ..findings.finding import NOTE, SAFE, WARNING, Finding
 from ..motion.clip import QUATERNION, Clip
 from ..motion.edit import scale_keys
 from ..motion.keys import Keys, rotation_keys, rotation_steps
 from ..motion.sweep import played_path, step_blocks
 from ..rotation.quaternion import angle_between
-from ..text import Text
 from .grouping import Faults, findings_by_track, fixable_rows
 from .rule import STAGE_LENGTH, Limits, Rule
-
-CODE, NAME = "QA103", "non-unit-quaternion"
 
 LIMITS = {
     # Below it is the noise of exporters: an 8-bit normalised component is off by up to 1/254.
@@ -48,6 +45,13 @@ LIMITS = {
     "gltf_tolerance": 0.00769,
 }
 PATH_SAMPLES = 16
+LENGTH, MISTIMED = range(2)
+SENTENCES = (
+    "the quaternion has length {norm:.4f} instead of 1",
+    "the quaternion has length {norm:.4f} instead of 1; the motion around it is off by up to {deviation_deg:.1f}°",
+)
+# A smaller deviation is not worth a word.
+WORTH_A_WORD_DEG = 0.05
 
 
 def find(clip: Clip, limits: Limits) -> list[Finding]:
@@ -69,8 +73,11 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
         fix=np.full(len(rows), SAFE),
         measured={"norm_error": off[rows], "deviation_deg": deviation, "norm": keys.norm[rows]},
         rows=rows,
+        # What is off the most; where nothing plays, the length that is.
+        weight=deviation + 1e-6 * off[rows],
+        sentence=np.where(deviation >= WORTH_A_WORD_DEG, MISTIMED, LENGTH),
     )
-    return findings_by_track(clip, CODE, NAME, faults, _message)
+    return findings_by_track(clip, RULE, faults)
 
 
 def _deviation_deg(clip: Clip, keys: Keys, rows: Ints) -> Floats:
@@ -99,31 +106,28 @@ def _normalised(clip: Clip, keys: Keys, rows: Ints) -> Clip:
     return scale_keys(clip, keys.key[rows].ravel(), np.repeat(1.0 / keys.norm[rows], 4))
 
 
-def _message(occurrences: Occurrences, worst: int) -> Text:
-    length = float(occurrences.measured["norm"][worst])
-    deviation = float(occurrences.measured["deviation_deg"][worst])
-    values = {"length": length, "deviation_deg": deviation}
-    if deviation >= 0.05:
-        return Text(
-            "the quaternion has length {length:.4f} instead of 1; "
-            "the motion around it is off by up to {deviation_deg:.1f}°",
-            values,
-        )
-    return Text("the quaternion has length {length:.4f} instead of 1", values)
-
-
 def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Clip:
     return _normalised(clip, rotation_keys(clip, QUATERNION), fixable_rows(findings, unsafe))
 
 
-RULE = Rule(
-    CODE,
-    NAME,
-    "a quaternion key that is not of unit length",
-    __doc__,
-    find,
-    fix,
-    STAGE_LENGTH,
-    LIMITS,
+RULE: Rule[Clip] = Rule(
+    code="QA103",
+    name="non-unit-quaternion",
+    short="length",
+    summary="a quaternion key that is not of unit length",
+    doc=__doc__,
+    judges="clip",
+    find=find,
+    fix=fix,
+    sentences=SENTENCES,
+    kinds=(
+        "forbidden",
+        "mistimed",
+        "slight",
+    ),
+    leading="deviation_deg",
+    limits=LIMITS,
+    stage=STAGE_LENGTH,
     remedy="Divides the key and its handles by its length; the pose at the key stays.",
+    outcome="{keys} keys normalized on {bones} bones",
 )

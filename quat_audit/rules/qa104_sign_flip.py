@@ -32,17 +32,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..findings.finding import ERROR, NOTE, SAFE, UNSAFE, WARNING, Finding, Occurrences
+from ..findings.finding import ERROR, NOTE, SAFE, UNSAFE, WARNING, Finding
 from ..motion.clip import QUATERNION, Clip
 from ..motion.edit import scale_keys
 from ..motion.keys import rotation_keys, rotation_steps
 from ..motion.sweep import sweep
 from ..rotation.quaternion import hemisphere_signs
-from ..text import Text
 from .grouping import Faults, findings_by_track, fixable_rows
 from .rule import STAGE_SIGNS, Limits, Rule
-
-CODE, NAME = "QA104", "sign-flip"
 
 LIMITS = {
     # Two float32 unit quaternions that are exactly 180° apart have a dot of up to 1e-7 of noise; 8-bit keys
@@ -55,6 +52,14 @@ LIMITS = {
     # An animator keys at most a third of a turn per key when the direction matters.
     "ambiguous_deg": 120.0,
 }
+
+HELD, MEANT, BLENDED, SWINGS = range(4)
+SENTENCES = (
+    "the sign flips on held keys (a step of {shortest_deg:.1f}°); nothing plays between",
+    "turns {swept_deg:.1f}° where {shortest_deg:.1f}° suffices: meant?",
+    "the sign flips: a blend of components swings {by_components_deg:.1f}° where {shortest_deg:.1f}° suffices",
+    "swings {swept_deg:.1f}° where {shortest_deg:.1f}° suffices",
+)
 
 
 def find(clip: Clip, limits: Limits) -> list[Finding]:
@@ -92,23 +97,11 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
             "dot": steps.dot[which],
         },
         rows=steps.second[which],
+        sentence=np.select(
+            [kind == "harmless", kind == "ambiguous", swing.excess_deg < 1e-3], [HELD, MEANT, BLENDED], default=SWINGS
+        ),
     )
-    return findings_by_track(clip, CODE, NAME, faults, _message)
-
-
-def _message(occurrences: Occurrences, worst: int) -> Text:
-    measured = {name: float(values[worst]) for name, values in occurrences.measured.items()}
-    kind = occurrences.kind[worst]
-    if kind == "harmless":
-        return Text("the sign flips on held keys (a step of {shortest_deg:.1f}°); nothing plays between", measured)
-    if kind == "ambiguous":
-        return Text("turns {swept_deg:.1f}° where {shortest_deg:.1f}° suffices: meant?", measured)
-    if measured["excess_deg"] < 1e-3:
-        return Text(
-            "the sign flips: a blend of components swings {by_components_deg:.1f}° where {shortest_deg:.1f}° suffices",
-            measured,
-        )
-    return Text("swings {swept_deg:.1f}° where {shortest_deg:.1f}° suffices", measured)
+    return findings_by_track(clip, RULE, faults)
 
 
 def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Clip:
@@ -125,14 +118,25 @@ def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -
     return scale_keys(clip, negated, np.full(len(negated), -1.0, dtype=clip.curves.co.dtype))
 
 
-RULE = Rule(
-    CODE,
-    NAME,
-    "neighbouring keys in opposite hemispheres",
-    __doc__,
-    find,
-    fix,
-    STAGE_SIGNS,
-    LIMITS,
+RULE: Rule[Clip] = Rule(
+    code="QA104",
+    name="sign-flip",
+    short="flip",
+    summary="neighbouring keys in opposite hemispheres",
+    doc=__doc__,
+    judges="clip",
+    find=find,
+    fix=fix,
+    sentences=SENTENCES,
+    kinds=(
+        "harmless",
+        "latent",
+        "ambiguous",
+        "visible",
+    ),
+    leading="swept_deg",
+    limits=LIMITS,
+    stage=STAGE_SIGNS,
     remedy="Negates keys, with their handles, so that each lies on the side of the key before; every keyed pose stays.",
+    outcome="{keys} keys negated on {bones} bones",
 )

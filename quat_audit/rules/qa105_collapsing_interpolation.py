@@ -26,17 +26,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..arrays import Ints
-from ..findings.finding import ERROR, NOTE, UNSAFE, Finding, Occurrences
+from ..findings.finding import ERROR, NOTE, UNSAFE, Finding
 from ..motion.clip import BEZIER, QUATERNION, SLERP, Clip
 from ..motion.keys import Keys, Steps, rotation_keys, rotation_steps
 from ..motion.sweep import SAMPLES, played_values, step_blocks, sweep
 from ..rotation.quaternion import norm
-from ..text import Text
 from .grouping import Faults, findings_by_track, fixable_rows
 from .rule import STAGE_INSERT, Limits, Rule
 from .slerp_keys import insert_slerp_keys
-
-CODE, NAME = "QA105", "collapsing-interpolation"
 
 LIMITS = {
     # Keys 120° apart in one hemisphere meet at half length; a fifth of that is no plain blend of two keys.
@@ -48,6 +45,10 @@ LIMITS = {
 # With handles this close to their keys in every component, a step between unit keys in one hemisphere is
 # never shorter than sqrt(½) − 2 × 0.3 > 0.1: it need not be sampled.
 HARMLESS_HANDLE = 0.3
+
+SENTENCES = (
+    "the interpolation collapses (length {least_norm:.3f}): swings {swept_deg:.1f}° where {shortest_deg:.1f}° suffices",
+)
 
 
 def find(clip: Clip, limits: Limits) -> list[Finding]:
@@ -81,7 +82,7 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
         },
         rows=steps.second[which],
     )
-    return findings_by_track(clip, CODE, NAME, faults, _message)
+    return findings_by_track(clip, RULE, faults)
 
 
 def _candidates(clip: Clip, keys: Keys, steps: Steps, limits: Limits) -> Ints:
@@ -102,27 +103,26 @@ def _candidates(clip: Clip, keys: Keys, steps: Steps, limits: Limits) -> Ints:
     return np.flatnonzero(possible & (steps.dot >= -limits["half_turn_dot"]))
 
 
-def _message(occurrences: Occurrences, worst: int) -> Text:
-    measured = {name: float(values[worst]) for name, values in occurrences.measured.items()}
-    return Text(
-        "the interpolation collapses (length {least_norm:.3f}): "
-        "swings {swept_deg:.1f}° where {shortest_deg:.1f}° suffices",
-        measured,
-    )
-
-
 def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Clip:
     return insert_slerp_keys(clip, fixable_rows(findings, unsafe))
 
 
-RULE = Rule(
-    CODE,
-    NAME,
-    "the interpolant between two keys nearly vanishes",
-    __doc__,
-    find,
-    fix,
-    STAGE_INSERT,
-    LIMITS,
+RULE: Rule[Clip] = Rule(
+    code="QA105",
+    name="collapsing-interpolation",
+    short="collapse",
+    summary="the interpolant between two keys nearly vanishes",
+    doc=__doc__,
+    judges="clip",
+    find=find,
+    fix=fix,
+    sentences=SENTENCES,
+    kinds=(
+        "visible",
+        "latent",
+    ),
+    leading="swept_deg",
+    limits=LIMITS,
+    stage=STAGE_INSERT,
     remedy="Adds keys on the short way between the two keys; what plays between them changes, the two poses stay.",
 )

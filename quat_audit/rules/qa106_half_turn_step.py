@@ -30,17 +30,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..arrays import Floats, Ints
-from ..findings.finding import NONE, NOTE, UNSAFE, Finding, Occurrences
+from ..findings.finding import NONE, NOTE, UNSAFE, Finding
 from ..motion.clip import QUATERNION, Clip
 from ..motion.edit import can_insert, insert_keys, scale_keys
 from ..motion.keys import SAME_TIME_FRAMES, Keys, Steps, rotation_keys, rotation_steps
 from ..motion.sweep import SAMPLES, played_values, to_rotation
 from ..rotation.quaternion import angle_between, norm
-from ..text import Text
 from .grouping import Faults, findings_by_track, fixable_rows
 from .rule import STAGE_INSERT, Limits, Rule
-
-CODE, NAME = "QA106", "half-turn-step"
 
 LIMITS = {
     # See QA104: within it the direction is noise.
@@ -48,6 +45,12 @@ LIMITS = {
     # A third of a turn: reducers that merge two such steps lose the direction.
     "fragile_deg": 120.0,
 }
+
+HALF_TURN, LARGE_STEP = range(2)
+SENTENCES = (
+    "a half turn ({shortest_deg:.1f}°) in one step: both ways are equally short, exporters choose for themselves",
+    "a step of {shortest_deg:.1f}°: key reducers and exporters may lose its direction",
+)
 
 
 def find(clip: Clip, limits: Limits) -> list[Finding]:
@@ -76,19 +79,9 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
             "dot": steps.dot[which],
         },
         rows=steps.second[which],
+        sentence=np.where(half, HALF_TURN, LARGE_STEP),
     )
-    return findings_by_track(clip, CODE, NAME, faults, _message)
-
-
-def _message(occurrences: Occurrences, worst: int) -> Text:
-    step = {"shortest_deg": float(occurrences.measured["shortest_deg"][worst])}
-    if occurrences.kind[worst] == "half-turn":
-        return Text(
-            "a half turn ({shortest_deg:.1f}°) in one step: both ways are equally short, "
-            "exporters choose for themselves",
-            step,
-        )
-    return Text("a step of {shortest_deg:.1f}°: key reducers and exporters may lose its direction", step)
+    return findings_by_track(clip, RULE, faults)
 
 
 def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Clip:
@@ -137,14 +130,23 @@ def _half_way(clip: Clip, keys: Keys, steps: Steps, which: Ints, limits: Limits)
     return which[good], (keys.time[first] + fractions[at] * (keys.time[second] - keys.time[first]))[good]
 
 
-RULE = Rule(
-    CODE,
-    NAME,
-    "a step of half a turn, or nearly",
-    __doc__,
-    find,
-    fix,
-    STAGE_INSERT,
-    LIMITS,
+RULE: Rule[Clip] = Rule(
+    code="QA106",
+    name="half-turn-step",
+    short="½ turn",
+    summary="a step of half a turn, or nearly",
+    doc=__doc__,
+    judges="clip",
+    find=find,
+    fix=fix,
+    sentences=SENTENCES,
+    kinds=(
+        "half-turn",
+        "fragile",
+    ),
+    leading="shortest_deg",
+    limits=LIMITS,
+    stage=STAGE_INSERT,
     remedy="Adds a key half-way, on the side that plays now, so that no tool can choose another; the motion stays.",
+    outcome="{keys} keys inserted on {bones} bones",
 )

@@ -34,15 +34,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..findings.finding import ERROR, NONE, NOTE, SAFE, UNSAFE, WARNING, Finding, Occurrences
+from ..findings.finding import ERROR, NONE, NOTE, SAFE, UNSAFE, WARNING, Finding
 from ..motion.clip import EULER, Clip
 from ..motion.keys import rotation_keys, rotation_steps
-from ..text import Text
 from .euler_steps import LIMITS, long_steps, movable_steps, nearest_representation
 from .grouping import Faults, findings_by_track, fixable_rows
 from .rule import STAGE_SIGNS, Limits, Rule
 
-CODE, NAME = "QA201", "euler-wraparound"
+WRAPS, MEANT = range(2)
+SENTENCES = (
+    "swings {swept_deg:.1f}° where {shortest_deg:.1f}° suffices",
+    "swings {swept_deg:.1f}° where {shortest_deg:.1f}° suffices: meant?",
+)
 
 
 def find(clip: Clip, limits: Limits) -> list[Finding]:
@@ -65,15 +68,9 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
             "nearest_deg": found.nearest_deg,
         },
         rows=second,
+        sentence=np.where(wrap, WRAPS, MEANT),
     )
-    return findings_by_track(clip, CODE, NAME, faults, _message)
-
-
-def _message(occurrences: Occurrences, worst: int) -> Text:
-    measured = {name: float(occurrences.measured[name][worst]) for name in ("swept_deg", "shortest_deg")}
-    if str(occurrences.kind[worst]).startswith("ambiguous"):
-        return Text("swings {swept_deg:.1f}° where {shortest_deg:.1f}° suffices: meant?", measured)
-    return Text("swings {swept_deg:.1f}° where {shortest_deg:.1f}° suffices", measured)
+    return findings_by_track(clip, RULE, faults)
 
 
 def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Clip:
@@ -82,14 +79,25 @@ def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -
     return nearest_representation(clip, keys, steps, np.flatnonzero(np.isin(steps.second, rows)))
 
 
-RULE = Rule(
-    CODE,
-    NAME,
-    "Euler angles jump to another representation",
-    __doc__,
-    find,
-    fix,
-    STAGE_SIGNS,
-    LIMITS,
+RULE: Rule[Clip] = Rule(
+    code="QA201",
+    name="euler-wraparound",
+    short="wrap",
+    summary="Euler angles jump to another representation",
+    doc=__doc__,
+    judges="clip",
+    find=find,
+    fix=fix,
+    sentences=SENTENCES,
+    kinds=(
+        "visible",
+        "latent",
+        "ambiguous-straddling",
+        "ambiguous",
+    ),
+    leading="swept_deg",
+    limits=LIMITS,
+    stage=STAGE_SIGNS,
     remedy="Takes the angles nearest to the key before; every keyed pose stays, and so do turns that may be meant.",
+    outcome="{keys} keys unwrapped on {bones} bones",
 )

@@ -25,19 +25,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..findings.finding import NONE, NOTE, UNSAFE, Finding, Occurrences
+from ..findings.finding import NONE, NOTE, UNSAFE, Finding
 from ..motion.clip import EULER, Clip
 from ..motion.edit import can_insert, insert_keys
 from ..motion.keys import rotation_keys, rotation_steps
 from ..motion.sweep import played_path, sweep
 from ..rotation.quaternion import arc_angle
-from ..text import Text
 from .euler_steps import LIMITS as STEP_LIMITS
 from .euler_steps import long_steps
 from .grouping import Faults, findings_by_track, fixable_rows
 from .rule import STAGE_INSERT, Limits, Rule
-
-CODE, NAME = "QA203", "full-turn"
 
 LIMITS = {
     **STEP_LIMITS,
@@ -46,6 +43,7 @@ LIMITS = {
 }
 # Inserted keys are this far apart at most: below a third of a turn no tool loses the direction.
 INSERTED_STEP_DEG = 115.0
+SENTENCES = ("turns {swept_deg:.0f}° ({turns:.2f} turns) in one step; quaternion formats such as glTF lose it",)
 
 
 def find(clip: Clip, limits: Limits) -> list[Finding]:
@@ -71,19 +69,11 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
         measured={"swept_deg": swept, "shortest_deg": shortest, "turns": swept / 360.0},
         rows=steps.second[which],
     )
-    return findings_by_track(clip, CODE, NAME, faults, _message)
+    return findings_by_track(clip, RULE, faults)
 
 
 def _insertable(clip: Clip, track: int) -> bool:
     return not any(can_insert(clip, int(c)) for c in clip.tracks.curves[track] if c >= 0)
-
-
-def _message(occurrences: Occurrences, worst: int) -> Text:
-    turns = float(occurrences.measured["turns"][worst])
-    return Text(
-        "turns {swept_deg:.0f}° ({turns:.2f} turns) in one step; quaternion formats such as glTF lose it",
-        {"swept_deg": turns * 360, "turns": turns},
-    )
 
 
 def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Clip:
@@ -105,14 +95,19 @@ def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -
     return insert_keys(clip, np.concatenate(curves_at), np.concatenate(times_at))
 
 
-RULE = Rule(
-    CODE,
-    NAME,
-    "a spin of more than half a turn in one step",
-    __doc__,
-    find,
-    fix,
-    STAGE_INSERT,
-    LIMITS,
+RULE: Rule[Clip] = Rule(
+    code="QA203",
+    name="full-turn",
+    short="spin",
+    summary="a spin of more than half a turn in one step",
+    doc=__doc__,
+    judges="clip",
+    find=find,
+    fix=fix,
+    sentences=SENTENCES,
+    kinds=("kept",),
+    leading="swept_deg",
+    limits=LIMITS,
+    stage=STAGE_INSERT,
     remedy="Adds keys on the curves as they run, less than 120° apart, so every format keeps it; the motion stays.",
 )

@@ -31,23 +31,26 @@ from dataclasses import replace
 import numpy as np
 
 from ..arrays import Floats
-from ..findings.finding import ERROR, NONE, NOTE, UNSAFE, Finding, Occurrences
+from ..findings.finding import ERROR, NONE, NOTE, UNSAFE, Finding
 from ..motion.clip import AXIS_ANGLE, COMPONENTS, EULER, QUATERNION, Clip, kind_played
 from ..motion.edit import add_curves, keep_curves
 from ..motion.keys import rotation_keys
 from ..motion.sweep import to_rotation
 from ..rotation import euler
 from ..rotation.quaternion import hemisphere_signs
-from ..text import Text
 from .grouping import Faults, findings_by_track
 from .rule import STAGE_CURVES, Limits, Rule
-
-CODE, NAME = "QA301", "ignored-rotation-channel"
 
 LIMITS = {
     # 0: the fix sets the rotation mode. 1: it converts the keys.
     "convert_keys": 0.0,
 }
+
+DEAD, BOTH = range(2)
+SENTENCES = (
+    "{kind} keys are not played, the rotation mode is {mode}: the motion is dead",
+    "{kind} keys are not played, the rotation mode is {mode}: its own channel is keyed too and plays",
+)
 
 
 def find(clip: Clip, limits: Limits) -> list[Finding]:
@@ -59,7 +62,7 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
         if not tracks.delta[track]:
             owner = (tracks.bone[track], tracks.data_path[track].rpartition(".")[0])
             keyed.setdefault(owner, set()).add(tracks.kind[track])
-    subject, dead, ignoring = [], [], {}
+    subject, dead, ignoring = [], [], []
     for track in range(len(tracks)):
         others = [mode for mode in tracks.modes[track] if kind_played(mode) != tracks.kind[track]]
         if tracks.delta[track] or not others:
@@ -70,7 +73,7 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
         if still or len(others) == len(tracks.modes[track]):
             subject.append(track)
             dead.append(bool(still))
-            ignoring[track] = (still or others)[0]
+            ignoring.append((still or others)[0])
     if not subject:
         return []
     is_dead = np.array(dead)
@@ -82,19 +85,10 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
         fix=np.where(is_dead, UNSAFE, NONE),
         measured={"keys": np.array([_count(clip, t) for t in subject], dtype=np.float64)},
         rows=np.array(subject),
+        sentence=np.where(is_dead, DEAD, BOTH),
+        names={"kind": [tracks.kind[t].lower().replace("_", " ") for t in subject], "mode": ignoring},
     )
-
-    def message(o: Occurrences, worst: int) -> Text:
-        track = int(o.rows[worst])
-        mode, kind = ignoring[track], tracks.kind[track].lower().replace("_", " ")
-        values = {"kind": kind, "mode": mode}
-        if o.kind[worst] == "dead":
-            return Text("{kind} keys are not played, the rotation mode is {mode}: the motion is dead", values)
-        return Text(
-            "{kind} keys are not played, the rotation mode is {mode}: its own channel is keyed too and plays", values
-        )
-
-    return findings_by_track(clip, CODE, NAME, faults, message)
+    return findings_by_track(clip, RULE, faults)
 
 
 def _curves(clip: Clip, track: int) -> list[int]:
@@ -186,15 +180,22 @@ def _converted(clip: Clip, rotation: Floats, mode: str) -> Floats:
     return value
 
 
-RULE = Rule(
-    CODE,
-    NAME,
-    "keys that the rotation mode does not play",
-    __doc__,
-    find,
-    fix,
-    STAGE_CURVES,
-    LIMITS,
+RULE: Rule[Clip] = Rule(
+    code="QA301",
+    name="ignored-rotation-channel",
+    short="ignored",
+    summary="keys that the rotation mode does not play",
+    doc=__doc__,
+    judges="clip",
+    find=find,
+    fix=fix,
+    sentences=SENTENCES,
+    kinds=(
+        "dead",
+        "both",
+    ),
+    limits=LIMITS,
+    stage=STAGE_CURVES,
     keys_only=True,
     remedy="Sets the rotation mode to the one that the keys need; no key is touched.",
 )

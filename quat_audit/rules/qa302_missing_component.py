@@ -30,19 +30,22 @@ from dataclasses import replace
 import numpy as np
 
 from ..arrays import Bools, Floats
-from ..findings.finding import NONE, NOTE, SAFE, WARNING, Finding, Occurrences
+from ..findings.finding import NONE, NOTE, SAFE, WARNING, Finding
 from ..motion.clip import EULER, QUATERNION, Clip
 from ..motion.edit import add_curves
 from ..motion.keys import Keys, rotation_keys
 from ..motion.sweep import to_rotation
 from ..rotation.quaternion import angle_between
-from ..text import Text
 from .grouping import Faults, findings_by_track
 from .rule import STAGE_CURVES, Limits, Rule
 
-CODE, NAME = "QA302", "missing-component"
-
 LIMITS = {"visible_deg": 1.0}
+
+KNOWN, UNKNOWN = range(2)
+SENTENCES = (
+    "no keys on {which}: the stored pose value is played ({effect_deg:.1f}° against the identity)",
+    "no keys on {which}: the stored pose value is played, and nobody in the file tells it",
+)
 
 
 def find(clip: Clip, limits: Limits) -> list[Finding]:
@@ -65,6 +68,7 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
                 continue
             tracks = keys.tracks[members]
         known = ~np.isnan(np.where(absent, clip.tracks.pose[keys.tracks, :n], 0.0)).any(axis=1)[members]
+        letters = "wxyz" if kind == QUATERNION else "xyz"
         warn = (effect >= limits["visible_deg"]) & (kind == QUATERNION)
         faults = Faults(
             subject=tracks,
@@ -74,23 +78,10 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
             fix=np.where(known, SAFE, NONE),
             measured={"effect_deg": effect, "missing": absent.sum(axis=1)[members].astype(np.float64)},
             rows=tracks,
+            sentence=np.where(known, KNOWN, UNKNOWN),
+            names={"which": [", ".join(letters[i] for i in np.flatnonzero(absent[m])) for m in members]},
         )
-        names = "wxyz" if kind == QUATERNION else "xyz"
-        which = {
-            int(t): ", ".join(names[i] for i in np.flatnonzero(a)) for t, a in zip(keys.tracks, absent, strict=True)
-        }
-
-        def message(o: Occurrences, worst: int, which: dict[int, str] = which) -> Text:
-            values = {"which": which[int(o.rows[worst])], "effect_deg": float(o.measured["effect_deg"][worst])}
-            if o.kind[worst] == "unknown":
-                return Text(
-                    "no keys on {which}: the stored pose value is played, and nobody in the file tells it", values
-                )
-            return Text(
-                "no keys on {which}: the stored pose value is played ({effect_deg:.1f}° against the identity)", values
-            )
-
-        found += findings_by_track(clip, CODE, NAME, faults, message)
+        found += findings_by_track(clip, RULE, faults)
     return found
 
 
@@ -138,15 +129,25 @@ def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -
     return replace(clip, tracks=replace(clip.tracks, curves=table))
 
 
-RULE = Rule(
-    CODE,
-    NAME,
-    "a rotation with absent component curves",
-    __doc__,
-    find,
-    fix,
-    STAGE_CURVES,
-    LIMITS,
+RULE: Rule[Clip] = Rule(
+    code="QA302",
+    name="missing-component",
+    short="missing",
+    summary="a rotation with absent component curves",
+    doc=__doc__,
+    judges="clip",
+    find=find,
+    fix=fix,
+    sentences=SENTENCES,
+    kinds=(
+        "visible",
+        "slight",
+        "unknown",
+    ),
+    leading="effect_deg",
+    limits=LIMITS,
+    stage=STAGE_CURVES,
     keys_only=True,
     remedy="Adds the missing curves with the stored pose value, and marks their keys; the pose at every key stays.",
+    outcome="{keys} keys completed on {bones} bones",
 )

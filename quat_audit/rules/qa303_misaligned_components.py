@@ -29,23 +29,24 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..arrays import Bools, Floats, Ints
-from ..findings.finding import NONE, NOTE, SAFE, WARNING, Finding, Occurrences
+from ..findings.finding import NONE, NOTE, SAFE, WARNING, Finding
 from ..motion.bezier import clamp_handles
 from ..motion.clip import BEZIER, QUATERNION, Clip
 from ..motion.edit import can_insert, insert_keys
 from ..motion.keys import Keys, Steps, rotation_keys, rotation_steps
 from ..motion.sweep import played_path, step_blocks
-from ..text import Text
 from .grouping import Faults, findings_by_track
 from .rule import STAGE_CURVES, Limits, Rule
-
-CODE, NAME = "QA303", "misaligned-components"
 
 LIMITS = {"visible_deg": 1.0}
 PATH_SAMPLES = 16
 CROSSING = "its Bézier handles cross, which cannot be split into two segments of the same shape"
 # Rounding of handles that just touch, as a part of the segment.
 CROSSING_SLACK = 1e-5
+
+SENTENCES = (
+    "components are keyed at different times ({times:.0f} gaps); the path leaves the arc by {off_arc_deg:.2f}°",
+)
 
 
 def find(clip: Clip, limits: Limits) -> list[Finding]:
@@ -75,7 +76,7 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
         },
         rows=tracks,
     )
-    return findings_by_track(clip, CODE, NAME, faults, _message)
+    return findings_by_track(clip, RULE, faults)
 
 
 def _gaps(clip: Clip, keys: Keys) -> tuple[Ints, Ints]:
@@ -130,14 +131,6 @@ def _off_arc_of_path(path: Floats) -> Floats:
     return np.asarray(np.degrees(2.0 * np.arcsin(np.minimum(sine, 1.0))))
 
 
-def _message(occurrences: Occurrences, worst: int) -> Text:
-    off, times = float(occurrences.measured["off_arc_deg"][worst]), int(occurrences.measured["times"][worst])
-    return Text(
-        "components are keyed at different times ({times} gaps); the path leaves the arc by {off_arc_deg:.2f}°",
-        {"times": times, "off_arc_deg": off},
-    )
-
-
 def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Clip:
     keys = rotation_keys(clip, QUATERNION)
     rows, parts = _gaps(clip, keys)
@@ -149,14 +142,23 @@ def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -
     return insert_keys(clip, clip.tracks.curves[keys.track_of(rows), parts], keys.time[rows])
 
 
-RULE = Rule(
-    CODE,
-    NAME,
-    "components keyed at different times",
-    __doc__,
-    find,
-    fix,
-    STAGE_CURVES,
-    LIMITS,
+RULE: Rule[Clip] = Rule(
+    code="QA303",
+    name="misaligned-components",
+    short="uneven",
+    summary="components keyed at different times",
+    doc=__doc__,
+    judges="clip",
+    find=find,
+    fix=fix,
+    sentences=SENTENCES,
+    kinds=(
+        "visible",
+        "slight",
+    ),
+    leading="off_arc_deg",
+    limits=LIMITS,
+    stage=STAGE_CURVES,
     remedy="Keys all components wherever one is keyed, with the values the curves have there; nothing moves.",
+    outcome="{keys} keys completed on {bones} bones",
 )

@@ -22,13 +22,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..findings.finding import NONE, WARNING, Finding, Occurrences
+from ..findings.finding import NONE, WARNING, Finding
 from ..motion.clip import Clip
-from ..text import Text
 from .grouping import Faults, findings_by_track
 from .rule import Limits, Rule
 
-CODE, NAME = "QA304", "duplicate-rotation-channels"
+DELTA, TWICE = range(2)
+SENTENCES = (
+    "both the rotation and the delta rotation are keyed: both are played, one on top of the other",
+    "two channels animate the same component: the last one evaluated wins",
+)
 
 
 def find(clip: Clip, limits: Limits) -> list[Finding]:
@@ -62,22 +65,24 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
         fix=np.full(len(subject), NONE),
         measured={"channels": np.full(len(subject), 2.0)},
         rows=np.array(subject),
+        sentence=np.where(np.array(kind) == "delta", DELTA, TWICE),
     )
-    return findings_by_track(clip, CODE, NAME, faults, _message)
+    return findings_by_track(clip, RULE, faults)
 
 
-def _message(occurrences: Occurrences, worst: int) -> Text:
-    if occurrences.kind[worst] == "delta":
-        return Text("both the rotation and the delta rotation are keyed: both are played, one on top of the other")
-    return Text("two channels animate the same component: the last one evaluated wins")
-
-
-RULE = Rule(
-    CODE,
-    NAME,
-    "one rotation animated twice",
-    __doc__,
-    find,
+RULE: Rule[Clip] = Rule(
+    code="QA304",
+    name="duplicate-rotation-channels",
+    short="double",
+    summary="one rotation animated twice",
+    doc=__doc__,
+    judges="clip",
+    find=find,
+    sentences=SENTENCES,
+    kinds=(
+        "delta",
+        "twice",
+    ),
     keys_only=True,
     remedy="No automatic fix: which of the two is meant cannot be told from the keys. Delete one of them.",
 )

@@ -23,14 +23,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..findings.finding import ERROR, NOTE, UNSAFE, Finding, Occurrences
+from ..findings.finding import ERROR, NOTE, UNSAFE, Finding
 from ..motion.clip import Clip
 from ..motion.edit import keep_curves
-from ..text import Text
 from .grouping import Faults, findings_by_path
 from .rule import Limits, Rule
 
-CODE, NAME = "QA305", "orphan-channel"
+NOTHING_PLAYS, SOME_PLAY = range(2)
+SENTENCES = (
+    "no channel of this action exists on {user}: the action plays nothing",
+    "{user} has no such bone or property: these keys play nothing",
+)
 
 
 def find(clip: Clip, limits: Limits) -> list[Finding]:
@@ -52,15 +55,10 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
             "curves": np.array([len(orphan) if dead else np.sum(paths == paths[c]) for c in subject], dtype=np.float64)
         },
         rows=subject,
+        sentence=NOTHING_PLAYS if dead else SOME_PLAY,
+        names={"user": clip.users[0]},
     )
-    user = clip.users[0]
-
-    def message(occurrences: Occurrences, worst: int) -> Text:
-        if dead:
-            return Text("no channel of this action exists on {user}: the action plays nothing", {"user": user})
-        return Text("{user} has no such bone or property: these keys play nothing", {"user": user})
-
-    return findings_by_path(clip, CODE, NAME, faults, message)
+    return findings_by_path(clip, RULE, faults)
 
 
 def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Clip:
@@ -74,13 +72,20 @@ def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -
     return keep_curves(clip, ~drop) if drop.any() else clip
 
 
-RULE = Rule(
-    CODE,
-    NAME,
-    "a channel for a bone or property that nobody has",
-    __doc__,
-    find,
-    fix,
+RULE: Rule[Clip] = Rule(
+    code="QA305",
+    name="orphan-channel",
+    short="orphan",
+    summary="a channel for a bone or property that nobody has",
+    doc=__doc__,
+    judges="clip",
+    find=find,
+    fix=fix,
+    sentences=SENTENCES,
+    kinds=(
+        "all",
+        "some",
+    ),
     keys_only=True,
     remedy="Removes the curves that nobody plays; all others stay.",
 )

@@ -27,19 +27,22 @@ from dataclasses import replace
 import numpy as np
 
 from ..arrays import Ints
-from ..findings.finding import ERROR, SAFE, UNSAFE, Finding, Occurrences
+from ..findings.finding import ERROR, SAFE, UNSAFE, Finding
 from ..motion.clip import Clip, with_curves
 from ..motion.edit import keep_keys, reorder_keys
-from ..text import Text
 from .grouping import Faults, findings_by_path
 from .rule import STAGE_TIMES, Limits, Rule
-
-CODE, NAME = "QA401", "unordered-key-times"
 
 LIMITS = {
     # A tenth of what float32 resolves at frame 10,000; key times that people set differ by far more.
     "same_time_frames": 1e-4,
 }
+
+SENTENCES = (
+    "two identical keys at one time",
+    "two keys at one time with different values",
+    "the key is earlier than the one before it",
+)
 
 
 def _pairs(clip: Clip, limits: Limits) -> Ints:
@@ -86,16 +89,9 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
             "components": np.diff(np.append(starts, len(order))).astype(np.float64),
         },
         rows=key[one],
+        sentence=np.select([kind == "duplicate", kind == "two-values"], [0, 1], default=2),
     )
-    return findings_by_path(clip, CODE, NAME, faults, _message)
-
-
-def _message(occurrences: Occurrences, worst: int) -> Text:
-    return {
-        "duplicate": Text("two identical keys at one time"),
-        "two-values": Text("two keys at one time with different values"),
-        "decreasing": Text("the key is earlier than the one before it"),
-    }[str(occurrences.kind[worst])]
+    return findings_by_path(clip, RULE, faults)
 
 
 def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Clip:
@@ -133,15 +129,24 @@ def _sort(clip: Clip, paths: set[str]) -> Clip:
     return reorder_keys(clip, np.lexsort((np.arange(len(owner)), time, owner)))
 
 
-RULE = Rule(
-    CODE,
-    NAME,
-    "keys not in order of time",
-    __doc__,
-    find,
-    fix,
-    STAGE_TIMES,
-    LIMITS,
+RULE: Rule[Clip] = Rule(
+    code="QA401",
+    name="unordered-key-times",
+    short="times",
+    summary="keys not in order of time",
+    doc=__doc__,
+    judges="clip",
+    find=find,
+    fix=fix,
+    sentences=SENTENCES,
+    kinds=(
+        "duplicate",
+        "two-values",
+        "decreasing",
+    ),
+    limits=LIMITS,
+    stage=STAGE_TIMES,
     keys_only=True,
     remedy="Removes exact copies of a key; where two keys differ, sorts them by time and keeps the last at each.",
+    outcome="{keys} keys put in order on {bones} bones",
 )

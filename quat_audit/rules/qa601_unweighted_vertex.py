@@ -27,44 +27,33 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..arrays import Bools
-from ..findings.finding import ERROR, NONE, UNSAFE, Finding, Occurrences
-from ..skinning.skin import Motion, Skin, influences
+from ..findings.finding import ERROR, NONE, UNSAFE, Finding
+from ..skinning.skin import PosedSkin, Skin, influences
 from ..skinning.weights import bad_entries, copied_from, nearest
-from ..text import Text
-from .rule import STAGE_INSERT, Limits, Rule, nothing
-from .skin_findings import how_many, skin_finding, vertices_of
+from .rule import STAGE_INSERT, Limits, Rule
+from .skin_findings import skin_finding, vertices_of
 
-CODE, NAME = "QA601", "unweighted-vertex"
+SENTENCES = ("no weight on any deforming bone",)
+_LEFT_BEHIND = " no weight on any deforming bone (of {all}): left behind here, at the origin in engines"
+UNBOUND = "bound to nothing: none of its {all} vertices has a weight on a deforming bone"
+ONE, MANY = "1 vertex has" + _LEFT_BEHIND, "{count:,} vertices have" + _LEFT_BEHIND
 
 
-def find(skin: Skin, motion: Motion, limits: Limits) -> list[Finding]:
+def find(subject: PosedSkin, limits: Limits) -> list[Finding]:
+    skin = subject.skin
     bare = _unweighted(skin)
-    number, all_of_them = int(bare.sum()), len(skin)
     bound = bool(influences(skin).live.any())
 
-    def message(occurrences: Occurrences, worst: int) -> Text:
-        return Text("no weight on any deforming bone")
-
-    def headline(occurrences: Occurrences, worst: int) -> str:
-        if not bound:
-            return f"bound to nothing: none of its {all_of_them:,} vertices has a weight on a deforming bone"
-        return (
-            f"{how_many(number, 'vertex has', 'vertices have')} no weight on any deforming bone (of {all_of_them:,}):"
-            " left behind here, at the origin in engines"
-        )
-
     return skin_finding(
-        skin,
-        motion,
-        CODE,
-        NAME,
-        message,
+        subject,
+        RULE,
         rows=np.flatnonzero(bare),
         severity=ERROR,
         fix=UNSAFE if bound else NONE,
         kind="unweighted" if bound else "unbound",
         measured={"sum": influences(skin).total[bare]},
-        headline=headline,
+        names={"all": f"{len(skin):,}"},
+        headline=UNBOUND if not bound else ONE if bare.sum() == 1 else MANY,
     )
 
 
@@ -83,25 +72,33 @@ def _unweighted(skin: Skin) -> Bools:
     return bare
 
 
-def fix(skin: Skin, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Skin:
+def fix(subject: PosedSkin, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> PosedSkin:
+    skin = subject.skin
     to = np.flatnonzero(vertices_of(findings, unsafe, len(skin)) & _unweighted(skin))
     sound = influences(skin).live.copy()
     sound[skin.vertex_of_entry()[bad_entries(skin)]] = False
     source = np.flatnonzero(sound)
     if not len(to) or not len(source):
-        return skin
-    return copied_from(skin, to, source[nearest(skin.vertices[to], skin.vertices[source])])
+        return subject
+    return subject.with_skin(copied_from(skin, to, source[nearest(skin.vertices[to], skin.vertices[source])]))
 
 
-RULE = Rule(
-    CODE,
-    NAME,
-    "vertices without a weight on any deforming bone",
-    __doc__,
-    nothing,
+RULE: Rule[PosedSkin] = Rule(
+    code="QA601",
+    name="unweighted-vertex",
+    short="unbound",
+    summary="vertices without a weight on any deforming bone",
+    doc=__doc__,
+    judges="skin",
+    find=find,
+    fix=fix,
+    sentences=SENTENCES,
+    kinds=(
+        "unweighted",
+        "unbound",
+    ),
     stage=STAGE_INSERT,
     keys_only=True,
-    find_skin=find,
-    fix_skin=fix,
     remedy="Copies the weights of the nearest vertex that has some; all other vertices keep theirs.",
+    outcome="{vertices} vertices given weights on {meshes} meshes",
 )

@@ -28,24 +28,29 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..arrays import Floats
-from ..findings.finding import NONE, SAFE, UNSAFE, WARNING, Finding, Occurrences
+from ..findings.finding import NONE, SAFE, UNSAFE, WARNING, Finding
 from ..skinning import linear
 from ..skinning.displacement import displacement, distance_mm, to_mm
-from ..skinning.skin import Motion, Skin, influences, select
+from ..skinning.skin import Motion, PosedSkin, Skin, influences, select
 from ..skinning.weights import bad_entries, normalise, not_normalised, touched_by_lock
-from ..text import Text
-from .rule import STAGE_LENGTH, Limits, Rule, nothing
-from .skin_findings import how_many, skin_finding, vertices_of
-
-CODE, NAME = "QA602", "weights-not-normalised"
+from .rule import STAGE_LENGTH, Limits, Rule
+from .skin_findings import skin_finding, vertices_of
 
 LIMITS = {
     # Half a part of the 255 that engines store a weight in: what is smaller does not survive the export.
     "sum_tolerance": 2e-3,
 }
 
+SENTENCES = ("weights sum to {sum:.4g}; {engine_mm:.1f} mm off where they are not normalised",)
+_OFF = (
+    " not sum to 1 (one to {sum:.4g}): up to {engine_mm:.1f} mm off in engines that do not normalise;"
+    " normalising moves {moves_mm:.2g} mm here"
+)
+ONE, MANY = "1 vertex whose weights do" + _OFF, "{count:,} vertices whose weights do" + _OFF
 
-def find(skin: Skin, motion: Motion, limits: Limits) -> list[Finding]:
+
+def find(subject: PosedSkin, limits: Limits) -> list[Finding]:
+    skin, motion = subject.skin, subject.motion
     inf = influences(skin)
     off = not_normalised(inf, limits["sum_tolerance"])
     off[skin.vertex_of_entry()[bad_entries(skin)]] = False  # QA608 first
@@ -59,31 +64,16 @@ def find(skin: Skin, motion: Motion, limits: Limits) -> list[Finding]:
     changes = np.abs(influences(after).total[rows] - 1.0) <= limits["sum_tolerance"]
     fix = np.where(changes, np.where(locked, UNSAFE, SAFE), NONE)
 
-    def message(occurrences: Occurrences, worst: int) -> Text:
-        values = {name: float(occurrences.measured[name][worst]) for name in ("sum", "engine_mm")}
-        return Text("weights sum to {sum:.4g}; {engine_mm:.1f} mm off where they are not normalised", values)
-
-    def headline(occurrences: Occurrences, worst: int) -> str:
-        number = how_many(len(rows), "vertex whose weights do", "vertices whose weights do")
-        return (
-            f"{number} not sum to 1 (one to {occurrences.measured['sum'][worst]:.4g}): up to "
-            f"{occurrences.measured['engine_mm'].max():.1f} mm off in engines that do not normalise; "
-            f"normalising moves {moves:.2g} mm here"
-        )
-
     return skin_finding(
-        skin,
-        motion,
-        CODE,
-        NAME,
-        message,
+        subject,
+        RULE,
         rows=rows,
         severity=WARNING,
         fix=fix,
         kind=np.where(locked, "locked", "off"),
         measured={"engine_mm": engine, "sum": inf.total[rows], "moves_mm": np.full(len(rows), moves)},
         frames=frames,
-        headline=headline,
+        headline=ONE if len(rows) == 1 else MANY,
     )
 
 
@@ -109,21 +99,30 @@ def _engine_mm(skin: Skin, motion: Motion, rows: np.ndarray[tuple[int], np.dtype
     return most, at
 
 
-def fix(skin: Skin, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Skin:
+def fix(subject: PosedSkin, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> PosedSkin:
+    skin = subject.skin
     chosen = vertices_of(findings, unsafe, len(skin))
-    return normalise(skin, chosen) if chosen.any() else skin
+    return subject.with_skin(normalise(skin, chosen)) if chosen.any() else subject
 
 
-RULE = Rule(
-    CODE,
-    NAME,
-    "deform weights that do not sum to one",
-    __doc__,
-    nothing,
-    stage=STAGE_LENGTH,
+RULE: Rule[PosedSkin] = Rule(
+    code="QA602",
+    name="weights-not-normalised",
+    short="sum",
+    summary="deform weights that do not sum to one",
+    doc=__doc__,
+    judges="skin",
+    find=find,
+    fix=fix,
+    sentences=SENTENCES,
+    kinds=(
+        "locked",
+        "off",
+    ),
+    leading="engine_mm",
     limits=LIMITS,
+    stage=STAGE_LENGTH,
     keys_only=True,
-    find_skin=find,
-    fix_skin=fix,
     remedy="Scales the weights to a sum of 1; locked groups keep theirs, and Blender shows the same mesh.",
+    outcome="{vertices} vertices normalized on {meshes} meshes",
 )

@@ -28,23 +28,28 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..findings.finding import NONE, UNSAFE, WARNING, Finding, Occurrences
+from ..findings.finding import NONE, UNSAFE, WARNING, Finding
 from ..skinning.displacement import displacement, size_mm
-from ..skinning.skin import Motion, Skin
+from ..skinning.skin import PosedSkin
 from ..skinning.weights import ENGINE_INFLUENCES, counts, cut, dropped, touched_by_lock
-from ..text import Text
-from .rule import STAGE_INSERT, Limits, Rule, nothing
-from .skin_findings import how_many, skin_finding, vertices_of
-
-CODE, NAME = "QA603", "too-many-influences"
+from .rule import STAGE_INSERT, Limits, Rule
+from .skin_findings import skin_finding, vertices_of
 
 LIMITS = {
     # What glTF holds in one set of joints, and what engines read unless they are told otherwise.
     "influences": float(ENGINE_INFLUENCES),
 }
 
+SENTENCES = (
+    "{influences:.0f} influences; cut to {most} it moves by {cut_mm:.1f} mm "
+    "({of_mesh_percent:.2f} % of the mesh), {dropped_percent:.1f} % of its influence dropped",
+)
+ONE = "1 vertex has more than {most} influences; the worst has " + SENTENCES[0]
+MANY = "{count:,} vertices have more than {most} influences; the worst has " + SENTENCES[0]
 
-def find(skin: Skin, motion: Motion, limits: Limits) -> list[Finding]:
+
+def find(subject: PosedSkin, limits: Limits) -> list[Finding]:
+    skin, motion = subject.skin, subject.motion
     most = int(limits["influences"])
     number = counts(skin)
     many = number > most
@@ -58,24 +63,9 @@ def find(skin: Skin, motion: Motion, limits: Limits) -> list[Finding]:
     percent = 100.0 * mm[rows] / size if size > 0 else mm[rows] * 0.0
     locked = touched_by_lock(skin)[rows]
 
-    def message(occurrences: Occurrences, worst: int) -> Text:
-        at = {name: float(values[worst]) for name, values in occurrences.measured.items()}
-        return Text(
-            "{influences:.0f} influences; cut to {most} it moves by {cut_mm:.1f} mm "
-            "({of_mesh_percent:.2f} % of the mesh), {dropped_percent:.1f} % of its influence dropped",
-            {**at, "most": most},
-        )
-
-    def headline(occurrences: Occurrences, worst: int) -> str:
-        which = how_many(len(rows), "vertex has", "vertices have")
-        return f"{which} more than {most} influences; the worst has {message(occurrences, worst)}"
-
     return skin_finding(
-        skin,
-        motion,
-        CODE,
-        NAME,
-        message,
+        subject,
+        RULE,
         rows=rows,
         severity=WARNING,
         fix=np.where(locked, NONE, UNSAFE),
@@ -87,25 +77,36 @@ def find(skin: Skin, motion: Motion, limits: Limits) -> list[Finding]:
             "dropped_percent": 100.0 * dropped(skin, most)[rows],
         },
         frames=frames[rows],
-        headline=headline,
+        names={"most": str(most)},
+        headline=ONE if len(rows) == 1 else MANY,
     )
 
 
-def fix(skin: Skin, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Skin:
+def fix(subject: PosedSkin, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> PosedSkin:
+    skin = subject.skin
     chosen = vertices_of(findings, unsafe, len(skin))
-    return cut(skin, int(limits["influences"]), vertices=chosen) if chosen.any() else skin
+    most = int(limits["influences"])
+    return subject.with_skin(cut(skin, most, vertices=chosen)) if chosen.any() else subject
 
 
-RULE = Rule(
-    CODE,
-    NAME,
-    "more influences on a vertex than engines read",
-    __doc__,
-    nothing,
-    stage=STAGE_INSERT,
+RULE: Rule[PosedSkin] = Rule(
+    code="QA603",
+    name="too-many-influences",
+    short="too many",
+    summary="more influences on a vertex than engines read",
+    doc=__doc__,
+    judges="skin",
+    find=find,
+    fix=fix,
+    sentences=SENTENCES,
+    kinds=(
+        "locked",
+        "cut",
+    ),
+    leading="cut_mm",
     limits=LIMITS,
+    stage=STAGE_INSERT,
     keys_only=True,
-    find_skin=find,
-    fix_skin=fix,
     remedy="Keeps the heaviest influences and normalises them; vertices with a locked weight stay as they are.",
+    outcome="{vertices} vertices cut to fewer influences on {meshes} meshes",
 )

@@ -24,16 +24,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..findings.finding import ERROR, NONE, NOTE, Finding, Occurrences
-from ..skinning.skin import Motion, Skin, influences
-from ..text import Text
-from .rule import Limits, Rule, nothing
+from ..findings.finding import ERROR, NONE, NOTE, Finding
+from ..skinning.skin import PosedSkin, influences
+from .rule import Limits, Rule
 from .skin_findings import skin_finding, vertices_of_group
 
-CODE, NAME = "QA604", "group-without-bone"
+SENTENCES = (
+    "group {group} deforms nothing (Deform is off for its bone {group}); {vertices:,.0f} vertices",
+    "group {group} deforms nothing (Deform is off for its bone {group}); {vertices:,.0f} vertices, "
+    "and it is all that {only_weight:,.0f} of them have",
+    "group {group} deforms nothing ({armature} has no bone {group}); {vertices:,.0f} vertices",
+    "group {group} deforms nothing ({armature} has no bone {group}); {vertices:,.0f} vertices, "
+    "and it is all that {only_weight:,.0f} of them have",
+)
 
 
-def find(skin: Skin, motion: Motion, limits: Limits) -> list[Finding]:
+def find(subject: PosedSkin, limits: Limits) -> list[Finding]:
+    skin = subject.skin
     count = len(skin.groups)
     with np.errstate(invalid="ignore"):
         there = skin.weight > 0.0
@@ -45,47 +52,37 @@ def find(skin: Skin, motion: Motion, limits: Limits) -> list[Finding]:
     only = np.bincount(skin.group[alone], minlength=count)
     rows = np.flatnonzero((skin.groups.bone < 0) & ~skin.groups.elsewhere & ~skin.groups.other_rig & (holds > 0))
     bones = set(skin.bones.names)
-
-    def message(occurrences: Occurrences, worst: int) -> Text:
-        name = skin.groups.names[int(occurrences.rows[worst])]
-        off = name in bones
-        why = (
-            Text("Deform is off for its bone {bone}", {"bone": name})
-            if off
-            else Text("{armature} has no bone {bone}", {"armature": skin.armature, "bone": name})
-        )
-        held, count = (int(occurrences.measured[key][worst]) for key in ("only_weight", "vertices"))
-        holds = Text("1 vertex") if count == 1 else Text("{count:,} vertices", {"count": count})
-        values = {"group": name, "why": why, "vertices": holds, "held": held}
-        if held:
-            return Text(
-                "group {group} deforms nothing ({why}); {vertices}, and it is all that {held:,} of them have", values
-            )
-        return Text("group {group} deforms nothing ({why}); {vertices}", values)
+    groups = [skin.groups.names[row] for row in rows]
+    lost = np.array([group not in bones for group in groups], dtype=bool)
 
     return skin_finding(
-        skin,
-        motion,
-        CODE,
-        NAME,
-        message,
+        subject,
+        RULE,
         rows=rows,
         severity=np.where(only[rows] > 0, ERROR, NOTE),
         fix=NONE,
         kind=np.where(only[rows] > 0, "only weight", "unused"),
         measured={"only_weight": only[rows].astype(np.float64), "vertices": holds[rows].astype(np.float64)},
         vertices=False,
+        sentence=2 * lost + (only[rows] > 0),
+        names={"group": groups, "armature": skin.armature},
     )
 
 
-RULE = Rule(
-    CODE,
-    NAME,
-    "a vertex group that names no deforming bone",
-    __doc__,
-    nothing,
+RULE: Rule[PosedSkin] = Rule(
+    code="QA604",
+    name="group-without-bone",
+    short="no bone",
+    summary="a vertex group that names no deforming bone",
+    doc=__doc__,
+    judges="skin",
+    find=find,
+    sentences=SENTENCES,
+    kinds=(
+        "only weight",
+        "unused",
+    ),
     keys_only=True,
-    find_skin=find,
-    vertices_at=vertices_of_group,
     remedy="No automatic fix: only a person knows whether the bone was renamed, lost or switched off on purpose.",
+    vertices_at=vertices_of_group,
 )

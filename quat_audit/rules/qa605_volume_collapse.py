@@ -25,22 +25,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..findings.finding import NONE, WARNING, Finding, Occurrences
+from ..findings.finding import NONE, WARNING, Finding
 from ..skinning.measure import scanned
-from ..skinning.skin import Motion, Skin
-from ..text import Text, frame_words
-from .rule import Limits, Rule, nothing
+from ..skinning.skin import PosedSkin
+from .rule import Limits, Rule
 from .skin_findings import skin_finding, vertices_of_joint
-
-CODE, NAME = "QA605", "volume-collapse"
 
 LIMITS = {
     # An even blend keeps cos(half the turn) of the radius: 71 % at a right angle. Losing more shows.
     "radius_percent": 70.0,
 }
 
+SENTENCES = ("keeps {radius_percent:.0f} % of its radius ({gap_mm:.0f} mm from where dual quaternions have it)",)
+HEADLINE = "frame {frame}: the joint " + SENTENCES[0]
 
-def find(skin: Skin, motion: Motion, limits: Limits) -> list[Finding]:
+
+def find(subject: PosedSkin, limits: Limits) -> list[Finding]:
+    skin, motion = subject.skin, subject.motion
     if skin.preserve_volume:
         return []
     scan = scanned(skin, motion)
@@ -51,22 +52,9 @@ def find(skin: Skin, motion: Motion, limits: Limits) -> list[Finding]:
     for joint in np.flatnonzero(percent.min(axis=0) < limits["radius_percent"]):
         frame = int(percent[:, joint].argmin())
 
-        def message(occurrences: Occurrences, worst: int) -> Text:
-            values = {name: float(occurrences.measured[name][worst]) for name in ("radius_percent", "gap_mm")}
-            return Text(
-                "keeps {radius_percent:.0f} % of its radius ({gap_mm:.0f} mm from where dual quaternions have it)",
-                values,
-            )
-
-        def headline(occurrences: Occurrences, worst: int, frame: int = frame) -> str:
-            return f"frame {frame_words(scan.frames[frame])}: the joint {message(occurrences, worst)}"
-
         found += skin_finding(
-            skin,
-            motion,
-            CODE,
-            NAME,
-            message,
+            subject,
+            RULE,
             rows=np.array([scan.joints.below[joint]]),
             severity=WARNING,
             fix=NONE,
@@ -79,19 +67,23 @@ def find(skin: Skin, motion: Motion, limits: Limits) -> list[Finding]:
             frames=np.array([scan.frames[frame]]),
             bone=scan.bones[joint],
             vertices=False,
-            headline=headline,
+            headline=HEADLINE,
         )
     return found
 
 
-RULE = Rule(
-    CODE,
-    NAME,
-    "a joint that linear blending makes collapse",
-    __doc__,
-    nothing,
+RULE: Rule[PosedSkin] = Rule(
+    code="QA605",
+    name="volume-collapse",
+    short="volume",
+    summary="a joint that linear blending makes collapse",
+    doc=__doc__,
+    judges="skin",
+    find=find,
+    sentences=SENTENCES,
+    kinds=("collapse",),
+    leading="lost_percent",
     limits=LIMITS,
-    find_skin=find,
-    vertices_at=vertices_of_joint,
     remedy="No automatic fix: twist bones, other weights or Preserve Volume are the artist's choice.",
+    vertices_at=vertices_of_joint,
 )

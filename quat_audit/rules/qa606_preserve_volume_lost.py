@@ -23,14 +23,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..findings.finding import NONE, NOTE, WARNING, Finding, Occurrences
+from ..findings.finding import NONE, NOTE, WARNING, Finding
 from ..skinning.measure import scanned
-from ..skinning.skin import Motion, Skin
-from ..text import Text, frame_words
-from .rule import Limits, Rule, nothing
+from ..skinning.skin import PosedSkin
+from .rule import Limits, Rule
 from .skin_findings import skin_finding
-
-CODE, NAME = "QA606", "preserve-volume-lost"
 
 LIMITS = {
     # Of the mesh's size: 2 cm on a character of 2 m, which shows beside the pose that was approved.
@@ -39,8 +36,17 @@ LIMITS = {
 # Of the limit: what is smaller than this share of it is nothing to speak of.
 _QUIET = 0.1
 
+SOMEWHERE, AT_BONE = range(2)
+SENTENCES = (
+    "without Preserve Volume the mesh is up to {gap_mm:.1f} mm ({of_mesh_percent:.1f} % of it) elsewhere;"
+    " exporters drop it",
+    "without Preserve Volume the mesh is up to {gap_mm:.1f} mm ({of_mesh_percent:.1f} % of it) elsewhere at {bone};"
+    " exporters drop it",
+)
 
-def find(skin: Skin, motion: Motion, limits: Limits) -> list[Finding]:
+
+def find(subject: PosedSkin, limits: Limits) -> list[Finding]:
+    skin, motion = subject.skin, subject.motion
     if not skin.preserve_volume:
         return []
     scan = scanned(skin, motion)
@@ -49,29 +55,9 @@ def find(skin: Skin, motion: Motion, limits: Limits) -> list[Finding]:
     if not percent >= _QUIET * limits["gap_percent"]:
         return []
 
-    def message(occurrences: Occurrences, worst: int) -> Text:
-        values = {"gap_mm": gap.value, "percent": percent, "bone": gap.bone}
-        if gap.bone:
-            return Text(
-                "without Preserve Volume the mesh is up to {gap_mm:.1f} mm ({percent:.1f} % of it) elsewhere at {bone};"
-                " exporters drop it",
-                values,
-            )
-        return Text(
-            "without Preserve Volume the mesh is up to {gap_mm:.1f} mm ({percent:.1f} % of it) elsewhere;"
-            " exporters drop it",
-            values,
-        )
-
-    def headline(occurrences: Occurrences, worst: int) -> str:
-        return f"frame {frame_words(gap.frame)}: {message(occurrences, worst)}"
-
     return skin_finding(
-        skin,
-        motion,
-        CODE,
-        NAME,
-        message,
+        subject,
+        RULE,
         rows=np.array([gap.vertex]),
         severity=WARNING if percent > limits["gap_percent"] else NOTE,
         fix=NONE,
@@ -83,17 +69,23 @@ def find(skin: Skin, motion: Motion, limits: Limits) -> list[Finding]:
         },
         frames=np.array([gap.frame]),
         bone=gap.bone,
-        headline=headline,
+        sentence=AT_BONE if gap.bone else SOMEWHERE,
+        names={"bone": gap.bone},
+        headline="frame {frame}: " + SENTENCES[AT_BONE if gap.bone else SOMEWHERE],
     )
 
 
-RULE = Rule(
-    CODE,
-    NAME,
-    "Preserve Volume is on, which exporters drop",
-    __doc__,
-    nothing,
+RULE: Rule[PosedSkin] = Rule(
+    code="QA606",
+    name="preserve-volume-lost",
+    short="preserve",
+    summary="Preserve Volume is on, which exporters drop",
+    doc=__doc__,
+    judges="skin",
+    find=find,
+    sentences=SENTENCES,
+    kinds=("lost",),
+    leading="gap_mm",
     limits=LIMITS,
-    find_skin=find,
     remedy="No automatic fix: helper bones or other weights for linear blending are the artist's choice.",
 )

@@ -22,25 +22,28 @@ of the axes, without a sign.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from ..findings.finding import NONE, NOTE, Finding, Occurrences
-from ..skinning.skin import Motion, Skin, influences
-from ..text import Text
-from .rule import Limits, Rule, nothing
+from ..findings.finding import NONE, NOTE, Finding
+from ..skinning.skin import PosedSkin, influences
+from .rule import Limits, Rule
 from .skin_findings import skin_finding, vertices_of_bone
-
-CODE, NAME = "QA607", "scaled-dual-quaternion"
 
 LIMITS = {
     # A millimetre on a bone of a metre; float32 matrices of a long chain are off by less than a hundredth of that.
     "scale_tolerance": 1e-3,
 }
 
+UNEVEN, ANIMATED, MIRRORED = range(3)
+SENTENCES = (
+    "{bone} is unevenly scaled ({least:.3g} to {largest:.3g}) under dual quaternions",
+    "{bone} is scaled by its animation ({least:.3g} to {largest:.3g}) under dual quaternions",
+    "{bone} is mirrored and scaled ({least:.3g} to {largest:.3g}) under dual quaternions",
+)
 
-def find(skin: Skin, motion: Motion, limits: Limits) -> list[Finding]:
+
+def find(subject: PosedSkin, limits: Limits) -> list[Finding]:
+    skin, motion = subject.skin, subject.motion
     if not skin.preserve_volume:
         return []
     inf = influences(skin)
@@ -57,31 +60,21 @@ def find(skin: Skin, motion: Motion, limits: Limits) -> list[Finding]:
         which = np.flatnonzero((most > limits["scale_tolerance"]) | mirrored)
     if not len(which):
         return []
-    kind = np.where(uneven[which] > limits["scale_tolerance"], "uneven", "animated")
-    kind = np.where(mirrored[which], "mirrored", kind)
+    what = np.where(uneven[which] > limits["scale_tolerance"], UNEVEN, ANIMATED)
+    what = np.where(mirrored[which], MIRRORED, what)
     furthest = np.abs(scale[:, which] - 1.0).max(axis=2)
     # Of a mirrored bone a frame on which it is: the first of those that are furthest off.
     at = np.where(flipped[:, which] | ~mirrored[which], furthest, -1.0).argmax(axis=0)
 
-    def message(occurrences: Occurrences, worst: int) -> Text:
-        values: dict[str, Any] = {name: float(occurrences.measured[name][worst]) for name in ("least", "largest")}
-        values["bone"] = skin.bones.names[int(occurrences.rows[worst])]
-        if occurrences.kind[worst] == "mirrored":
-            return Text("{bone} is mirrored and scaled ({least:.3g} to {largest:.3g}) under dual quaternions", values)
-        if occurrences.kind[worst] == "uneven":
-            return Text("{bone} is unevenly scaled ({least:.3g} to {largest:.3g}) under dual quaternions", values)
-        return Text("{bone} is scaled by its animation ({least:.3g} to {largest:.3g}) under dual quaternions", values)
-
     return skin_finding(
-        skin,
-        motion,
-        CODE,
-        NAME,
-        message,
+        subject,
+        RULE,
         rows=bones[which],
         severity=NOTE,
         fix=NONE,
-        kind=kind,
+        kind=np.array(["uneven", "animated", "mirrored"])[what],
+        sentence=what,
+        names={"bone": [skin.bones.names[bone] for bone in bones[which]]},
         measured={
             "difference": most[which],
             "least": scale[:, which].min(axis=(0, 2)),
@@ -92,15 +85,22 @@ def find(skin: Skin, motion: Motion, limits: Limits) -> list[Finding]:
     )
 
 
-RULE = Rule(
-    CODE,
-    NAME,
-    "uneven or animated scale under dual quaternions",
-    __doc__,
-    nothing,
+RULE: Rule[PosedSkin] = Rule(
+    code="QA607",
+    name="scaled-dual-quaternion",
+    short="scaled",
+    summary="uneven or animated scale under dual quaternions",
+    doc=__doc__,
+    judges="skin",
+    find=find,
+    sentences=SENTENCES,
+    kinds=(
+        "uneven",
+        "animated",
+        "mirrored",
+    ),
     limits=LIMITS,
     keys_only=True,
-    find_skin=find,
-    vertices_at=vertices_of_bone,
     remedy="No automatic fix: the scale may be meant. Where it is not, clear it in the pose or remove its keys.",
+    vertices_at=vertices_of_bone,
 )

@@ -29,18 +29,24 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..arrays import Bools, Floats, Ints
-from ..findings.finding import ERROR, NONE, SAFE, Finding, Occurrences
+from ..findings.finding import ERROR, NONE, SAFE, Finding
 from ..skinning.displacement import displacement
-from ..skinning.skin import Motion, Skin, influences
+from ..skinning.skin import Motion, PosedSkin, Skin, influences
 from ..skinning.weights import bad_entries, normalise, without
-from ..text import Text
-from .rule import STAGE_VALUES, Limits, Rule, nothing
-from .skin_findings import how_many, skin_finding, vertices_of
+from .rule import STAGE_VALUES, Limits, Rule
+from .skin_findings import skin_finding, vertices_of
 
-CODE, NAME = "QA608", "bad-weight"
+PLAIN, MOVING = range(2)
+SENTENCES = (
+    "weight {weight:g} in group {group}",
+    "weight {weight:g} in group {group}; {moves_mm:.1f} mm from its place",
+)
+_WRONG = " no share of a whole, one of {weight:g} in group {group} on vertex {row}"
+ONE, MANY = "1 vertex has a weight that is" + _WRONG, "{count:,} vertices have weights that are" + _WRONG
 
 
-def find(skin: Skin, motion: Motion, limits: Limits) -> list[Finding]:
+def find(subject: PosedSkin, limits: Limits) -> list[Finding]:
+    skin, motion = subject.skin, subject.motion
     bad = _to_remove(skin)
     entries = np.flatnonzero(bad)
     if not len(entries):
@@ -54,31 +60,18 @@ def find(skin: Skin, motion: Motion, limits: Limits) -> list[Finding]:
     mended = left[rows] & ~locked[rows]
     moves = _moves_mm(skin, motion, rows, mended)
 
-    def message(occurrences: Occurrences, worst: int) -> Text:
-        values = {"weight": float(value[worst]), "group": names[worst]}
-        if np.isfinite(moves[worst]):
-            values["moves_mm"] = float(moves[worst])
-            return Text("weight {weight:g} in group {group}; {moves_mm:.1f} mm from its place", values)
-        return Text("weight {weight:g} in group {group}", values)
-
-    def headline(occurrences: Occurrences, worst: int) -> str:
-        which = how_many(len(rows), "vertex has a weight that is", "vertices have weights that are")
-        most = f"; up to {np.nanmax(moves):.1f} mm from their place" if np.isfinite(moves).any() else ""
-        at = f"{value[worst]:g} in group {names[worst]} on vertex {int(rows[worst])}"
-        return f"{which} no share of a whole, one of {at}{most}"
-
+    most = f"{np.nanmax(moves):.1f}" if np.isfinite(moves).any() else ""
     return skin_finding(
-        skin,
-        motion,
-        CODE,
-        NAME,
-        message,
+        subject,
+        RULE,
         rows=rows,
         severity=ERROR,
         fix=np.where(mended, SAFE, NONE),
         kind=np.where(np.isfinite(value), np.where(value < 0, "negative", "too large"), "not finite"),
         measured={"moves_mm": moves, "weight": value},
-        headline=headline,
+        sentence=np.where(np.isfinite(moves), MOVING, PLAIN),
+        names={"group": names, "most_mm": most},
+        headline=(ONE if len(rows) == 1 else MANY) + ("; up to {most_mm} mm from their place" if most else ""),
     )
 
 
@@ -112,19 +105,29 @@ def _to_remove(skin: Skin) -> Bools:
     return np.asarray(worse | (bad & ~has_worse[skin.vertex_of_entry()]))
 
 
-def fix(skin: Skin, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Skin:
-    return _mended(skin, vertices_of(findings, unsafe, len(skin)))
+def fix(subject: PosedSkin, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> PosedSkin:
+    skin = subject.skin
+    return subject.with_skin(_mended(skin, vertices_of(findings, unsafe, len(skin))))
 
 
-RULE = Rule(
-    CODE,
-    NAME,
-    "weights that are no share of a whole",
-    __doc__,
-    nothing,
+RULE: Rule[PosedSkin] = Rule(
+    code="QA608",
+    name="bad-weight",
+    short="weight",
+    summary="weights that are no share of a whole",
+    doc=__doc__,
+    judges="skin",
+    find=find,
+    fix=fix,
+    sentences=SENTENCES,
+    kinds=(
+        "negative",
+        "too large",
+        "not finite",
+    ),
+    leading="moves_mm",
     stage=STAGE_VALUES,
     keys_only=True,
-    find_skin=find,
-    fix_skin=fix,
     remedy="Removes the weight and normalises the rest of the vertex; not in a locked group, nor the only one.",
+    outcome="{vertices} vertices without bad weights on {meshes} meshes",
 )

@@ -5,19 +5,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
 
 from ..arrays import Ints
-from ..findings.finding import Finding
+from ..findings.finding import About, Finding, Kind
 from ..motion.clip import Clip
-from ..skinning.skin import Motion, Skin
+from ..skinning.skin import PosedSkin, Skin
 
 Limits = Mapping[str, float]
-Find = Callable[[Clip, Limits], list[Finding]]
-# (clip, findings to repair, limits, unsafe fixes too) -> edited clip; the same clip when nothing changes.
-Fix = Callable[[Clip, Sequence[Finding], Limits, bool], Clip]
-# The same for rules about skins: (skin, what poses it, limits), and edited weights instead of an edited clip.
-FindSkin = Callable[[Skin, Motion, Limits], list[Finding]]
-FixSkin = Callable[[Skin, Sequence[Finding], Limits, bool], Skin]
+Subject = Clip | PosedSkin
+S = TypeVar("S", Clip, PosedSkin)
+Find = Callable[[S, Limits], list[Finding]]
+# (subject, findings to repair, limits, unsafe fixes too) -> edited subject; the same one when nothing changes.
+Fix = Callable[[S, Sequence[Finding], Limits, bool], S]
 # (the skin that was audited, finding, number of an occurrence) -> (U,) vertices.
 VerticesAt = Callable[[Skin, Finding, int], Ints]
 
@@ -26,42 +26,51 @@ VerticesAt = Callable[[Skin, Finding, int], Ints]
 STAGE_TIMES, STAGE_VALUES, STAGE_CURVES, STAGE_LENGTH, STAGE_SIGNS, STAGE_INSERT = range(6)
 
 
-def nothing(clip: Clip, limits: Limits) -> list[Finding]:
-    """What a rule about skins finds in a clip."""
-    return []
+@dataclass(frozen=True, kw_only=True)
+class Rule(Generic[S]):
+    """One rule, with all its words.
 
-
-@dataclass(frozen=True)
-class Rule:
-    """One rule. `limits` are its defaults by name; `doc` is its documentation (Markdown).
-
-    `summary` is the fault in one line; `remedy` says in a sentence or two what the fix does and what it leaves alone.
-
-    `keys_only` rules judge keys alone; the others need to know what plays between and are not applied to
-    tracks whose curves cannot be evaluated from their keys. Of rules about skins it says that they judge weights
-    alone; the others need right positions.
-
-    `vertices_at` names the vertices of an occurrence of a rule about skins whose rows are not vertices.
+    Attributes:
+        code, name: what it is called, by machines and by people. The name states the fault.
+        short: the fault in a word, for a row of the list.
+        summary: the fault in one line.
+        doc: its documentation (Markdown).
+        judges: what it looks at.
+        find, fix: see `Find` and `Fix`; fix is None where only a person can decide.
+        sentences: templates of what is said of one place. `Occurrences.codes` holds their numbers.
+        kinds: the classes that it tells apart.
+        leading: the measure that is shown as the figure of a finding, "" for none.
+        limits: its numbers by name.
+        stage: when its fix runs.
+        keys_only: it judges keys (or weights) alone. The others need to know what plays between the keys (or right
+            positions), and are not applied where that cannot be computed.
+        remedy: what the fix does and what it leaves alone, in a sentence beside the button.
+        outcome: what the fix has done, with {keys} and {bones} or {vertices} and {meshes}; "": no word of its own.
+        vertices_at: the vertices of a place, for a rule about skins whose rows are not vertices.
     """
 
     code: str
     name: str
+    short: str
     summary: str
     doc: str
-    find: Find
-    fix: Fix | None = None
-    stage: int = STAGE_INSERT
+    judges: About
+    find: Find[S]
+    sentences: tuple[str, ...]
+    kinds: tuple[Kind, ...]
+    remedy: str
+    fix: Fix[S] | None = None
+    leading: str = ""
     limits: Limits = field(default_factory=dict)
+    stage: int = STAGE_INSERT
     keys_only: bool = False
-    remedy: str = ""
-    find_skin: FindSkin | None = None
-    fix_skin: FixSkin | None = None
+    outcome: str = ""
     vertices_at: VerticesAt | None = None
 
     @property
     def fixable(self) -> bool:
         """Whether it can repair what it finds."""
-        return self.fix is not None or self.fix_skin is not None
+        return self.fix is not None
 
     def section(self, heading: str) -> str:
         """The text below a heading of the documentation ("Why it matters"), a line a paragraph.
@@ -80,3 +89,6 @@ class Rule:
             raise KeyError(f"{self.code} has no section {heading!r}; it has: {', '.join(filter(None, sections))}")
         paragraphs = sections[heading].strip().split("\n\n")
         return "\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+
+
+AnyRule = Rule[Any]

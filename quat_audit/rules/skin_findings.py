@@ -3,88 +3,98 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from ..arrays import Floats, Ints
-from ..findings.finding import NONE, SAFE, SEVERITIES, UNSAFE, Finding, Occurrences, worst
+from ..arrays import Ints, Strings
+from ..findings.finding import (
+    FIX_KINDS,
+    SAFE,
+    SEVERITIES,
+    UNSAFE,
+    Finding,
+    Locator,
+    make_occurrences,
+    worst_place,
+)
 from ..skinning.joints import joints
-from ..skinning.skin import Motion, Skin, influences
-from ..text import Text, frame_words
-
-Message = Callable[[Occurrences, int], Text]
-Headline = Callable[[Occurrences, int], str]
-_FIXES = (NONE, UNSAFE, SAFE)
+from ..skinning.skin import PosedSkin, Skin, influences
+from .rule import Rule
 
 
 def skin_finding(
-    skin: Skin,
-    motion: Motion,
-    code: str,
-    rule: str,
-    message: Message,
+    subject: PosedSkin,
+    rule: Rule[PosedSkin],
     *,
     rows: Ints,
     severity: npt.ArrayLike,
     fix: npt.ArrayLike,
     kind: npt.ArrayLike,
-    measured: Mapping[str, Floats],
+    measured: Mapping[str, npt.ArrayLike],
     frames: npt.ArrayLike | None = None,
+    sentence: npt.ArrayLike = 0,
+    names: Mapping[str, Sequence[str] | Strings | str] | None = None,
+    headline: str = "",
     bone: str = "",
     vertices: bool = True,
-    headline: Headline | None = None,
 ) -> list[Finding]:
     """One finding with N occurrences, or none without any.
 
     Args:
-        message: words for one occurrence.
         rows: (N,) vertices, or what else the rule counts (groups, bones); see `vertices`.
-        severity, fix, kind: (N,) or one for all.
+        severity, fix, kind, sentence, names: (N,) or one for all.
         measured: name → (N,); the first says which occurrence is the worst of the highest severity.
         frames: (N,) where it shows most; None: on every frame, the first is named.
+        headline: an English template for the whole finding: of its worst occurrence, and {count}, {frame}, {row}.
         bone: the joint that it is about.
         vertices: the rows are vertices.
-        headline: English words for the whole finding, from its worst occurrence; by default the message.
     """
     count = len(rows)
     if not count:
         return []
+    skin, motion = subject.skin, subject.motion
     at = np.full(count, motion.frames[0]) if frames is None else np.asarray(frames, dtype=np.float64)
-    occurrences = Occurrences(
+    occurrences = make_occurrences(
         frames=np.stack([at, at], axis=1),
-        kind=np.broadcast_to(np.asarray(kind, dtype=np.str_), count),
-        severity=np.broadcast_to(np.asarray(severity, dtype=np.str_), count),
-        fix=np.broadcast_to(np.asarray(fix, dtype=np.str_), count),
-        measured={name: np.broadcast_to(np.asarray(v, dtype=np.float64), count) for name, v in measured.items()},
-        rows=np.asarray(rows, dtype=np.int64),
+        rows=rows,
+        kind=kind,
+        severity=severity,
+        fix=fix,
+        measured=measured,
+        sentence=sentence,
+        names=names,
+        kinds=rule.kinds,
     )
-    highest = worst(occurrences.severity.tolist())
-    weight = np.abs(next(iter(occurrences.measured.values())))
-    weight = np.where(np.isfinite(weight), weight, 1e300)  # what is no number is the worst
-    first = int(np.argmax(np.where(occurrences.severity == highest, weight, -1.0)))
-    where = partial(_place, occurrences, vertices, frames is not None)
-    what = partial(message, occurrences)
+    weight = occurrences.values[:, 0]
     return [
         Finding(
-            code=code,
-            rule=rule,
-            severity=SEVERITIES[SEVERITIES.index(highest)],
+            code=rule.code,
+            rule=rule.name,
+            severity=SEVERITIES[int(occurrences.codes[:, 1].max())],
             action=motion.action,
             slot="",
             owner=skin.mesh,
             bone=bone,
             data_path=_path(bone),
-            message=f"{bone or skin.mesh}: {(headline or message)(occurrences, first)}",
-            fix=max(occurrences.fix.tolist(), key=_FIXES.index),
+            fix=FIX_KINDS[int(occurrences.codes[:, 2].max())],
             occurrences=occurrences,
-            where=where,
-            what=what,
-            worst=first,
+            # What is no number is the worst.
+            worst=worst_place(occurrences, np.where(np.isfinite(weight), weight, 1e300)),
+            sentences=rule.sentences,
+            headline=headline,
+            leading=rule.leading,
+            locator=_locator(vertices, frames is not None),
+            about="skin",
         )
     ]
+
+
+def _locator(vertices: bool, timed: bool) -> Locator:
+    if vertices:
+        return "vertex on a frame" if timed else "vertex"
+    return "frame" if timed else "all frames"
 
 
 def _path(bone: str) -> str:
@@ -93,17 +103,6 @@ def _path(bone: str) -> str:
         return "vertex_groups"
     quoted = bone.replace("\\", "\\\\").replace('"', '\\"')
     return f'vertex_groups["{quoted}"]'
-
-
-def _place(occurrences: Occurrences, vertices: bool, timed: bool, number: int) -> Text:
-    """Where an occurrence is: "vertex 12", "frame 7", or both."""
-    vertex = int(occurrences.rows[number])
-    frame = frame_words(occurrences.frames[number, 0])
-    if vertices and timed:
-        return Text("vertex {vertex}, frame {frame}", {"vertex": vertex, "frame": frame})
-    if vertices:
-        return Text("vertex {vertex}", {"vertex": vertex})
-    return Text("frame {frame}", {"frame": frame}) if timed else Text("all frames")
 
 
 def vertices_of(findings: Sequence[Finding], unsafe: bool, count: int) -> npt.NDArray[np.bool_]:
@@ -135,8 +134,3 @@ def vertices_of_joint(skin: Skin, finding: Finding, number: int) -> Ints:
     found = joints(skin)
     mine = np.flatnonzero(found.below == finding.occurrences.rows[number])
     return np.flatnonzero(np.isin(found.of_vertex, mine))
-
-
-def how_many(number: int, one: str, many: str) -> str:
-    """ "1 vertex", "12,000 vertices"."""
-    return f"{number:,} {one if number == 1 else many}"

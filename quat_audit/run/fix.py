@@ -5,28 +5,22 @@ from __future__ import annotations
 
 import stat
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from ..audit.pipeline import (
-    audit_and_split,
-    audit_skin_and_split,
-    clip_row,
-    not_evaluated,
-    skin_not_evaluated,
-    unfixable_where_locked,
-    unfixable_where_read_only,
-)
+from ..audit.pipeline import clip_row, judge
 from ..audit.proof import MOST_KEY_CHANGE_DEG, prove
-from ..audit.repair import Repair, SkinRepair, repair_clip, repair_skin
-from ..audit.settings import Settings
+from ..audit.repair import Place, Repair, applied, repair
+from ..audit.settings import Settings, Via
 from ..errors import InputError
-from ..findings.finding import Applied, FileReport, Proof, SkinProof, merge_proofs
+from ..findings.finding import ERROR
+from ..findings.report import Applied, FileReport, Proof, SkinProof, merge_proofs
 from ..motion.clip import Clip
 from ..motion.edit import with_origins
+from ..skinning.skin import PosedSkin
 from .opening import Opened, Saved, open_path
 from .publish import Publisher, Target, staging
 
@@ -34,26 +28,28 @@ from .publish import Publisher, Target, staging
 def audit_opened(path: str, opened: Opened, settings: Settings, into: FileReport | None = None) -> FileReport:
     report = into or FileReport(path)
     report.read_via = opened.via
-    unjudged = [item for clip in opened.clips for item in not_evaluated(clip)]
-    report.not_evaluated = list(dict.fromkeys([*opened.not_evaluated, *unjudged]))
+    report.not_evaluated = list(opened.not_evaluated)
+    report.clips += [clip_row(clip) for clip in opened.clips]
     for clip in opened.clips:
-        report.clips.append(clip_row(clip))
-        kept, ignored = audit_and_split(clip, settings.rules, settings.limits, caps=settings.caps)
-        report.findings += unfixable_where_locked(clip, kept)
-        report.ignored += ignored
+        _take(report, clip, settings)
     if _looks_at_skins(settings):
         skins = opened.skins()
-        for skin, motion in skins.posed:
-            kept, ignored = audit_skin_and_split(skin, motion, settings.rules, settings.limits, caps=settings.caps)
-            report.findings += unfixable_where_read_only(skin, kept)
-            report.ignored += ignored
-        unjudged = [*skins.not_evaluated, *(row for skin, _ in skins.posed for row in skin_not_evaluated(skin))]
-        report.not_evaluated = list(dict.fromkeys([*report.not_evaluated, *unjudged]))
+        report.not_evaluated += skins.not_evaluated
+        for posed in skins.posed:
+            _take(report, posed, settings)
+    report.not_evaluated = list(dict.fromkeys(report.not_evaluated))
     return report
 
 
+def _take(report: FileReport, subject: Clip | PosedSkin, settings: Settings) -> None:
+    judgement = judge(subject, settings)
+    report.findings += judgement.findings
+    report.ignored += judgement.ignored
+    report.not_evaluated += judgement.not_evaluated
+
+
 def _looks_at_skins(settings: Settings) -> bool:
-    return any(rule.find_skin is not None for rule in settings.rules)
+    return any(rule.judges == "skin" for rule in settings.rules)
 
 
 def make_target(
@@ -77,15 +73,16 @@ def make_target(
 
 def fix_opened(report: FileReport, opened: Opened, target: Target, settings: Settings, publisher: Publisher) -> None:
     assert report.repair is not None
-    repairs = [repair_clip(clip, settings.rules, settings.limits, unsafe=settings.unsafe) for clip in opened.clips]
-    edited = [repair.clip for repair in repairs]
     posed = opened.skins().posed if _looks_at_skins(settings) else ()
-    weights = [repair_skin(s, motion, settings.rules, settings.limits, unsafe=settings.unsafe) for s, motion in posed]
+    repairs = [repair(clip, settings) for clip in opened.clips]
+    weights = [repair(skin, settings) for skin in posed]
+    edited = [done.subject for done in repairs]
     changed = any(new is not old for new, old in zip(edited, opened.clips, strict=True))
-    changed = changed or any(new.skin is not old for new, (old, _) in zip(weights, posed, strict=True))
-    both: list[Repair | SkinRepair] = [*repairs, *weights]
-    report.repair.refused = [refused for repair in both for refused in repair.refused]
-    report.repair.applied = _merge_applied([a for repair in both for a in repair.applied])
+    changed = changed or any(done.subject is not old for done, old in zip(weights, posed, strict=True))
+    changes = _Changes([done.changed for done in repairs], [done.changed for done in weights])
+    report.repair.refused = [refused for done in repairs for refused in done.refused]
+    report.repair.refused += [refused for done in weights for refused in done.refused]
+    report.repair.applied = changes.applied()
     report.repair.skin_proof = _worst_of(weights)
     other_kind = opened.suffix.lower() != Path(report.path).suffix.lower()
     if not changed and (target.backup or not target.keep):
@@ -98,11 +95,12 @@ def fix_opened(report: FileReport, opened: Opened, target: Target, settings: Set
         how, kind = "repaired into" if changed else "saved as", Path(report.path).suffix
         report.repair.remark = f"{how} a {opened.suffix}: exporting a {kind} again would bake every key anew"
     with staging(target, opened.names(), beside=opened.beside) as (folder, name):
-        saved = opened.save(folder, name, edited, [repair.skin for repair in weights])
-        _note_refusals(report, saved, opened.clips, edited)
+        saved = opened.save(folder, name, edited, [done.subject.skin for done in weights])
+        _note_refusals(report, saved, changes)
         result = _read_again(folder / name, settings.via)
         report.after = audit_opened(report.path, result, settings)
         report.repair.proof = _prove_all(opened.clips, repairs, result.clips)
+        _expect_no_more_errors(report)
         if not settings.unsafe and report.repair.proof.max_key_change_deg > MOST_KEY_CHANGE_DEG:
             change = report.repair.proof.max_key_change_deg
             raise InputError(f"refused: the repair would change a keyed pose by {change:.4f}°; nothing was written")
@@ -119,7 +117,7 @@ def fix_opened(report: FileReport, opened: Opened, target: Target, settings: Set
             _note_libraries(report, saved, target, publisher)
 
 
-def _expect_earlier_result(path: Path, result: Opened, via: str) -> None:
+def _expect_earlier_result(path: Path, result: Opened, via: Via) -> None:
     """Raise InputError unless a file holds the same keys as a result: it may be a person's own work."""
     try:
         earlier = open_path(path, via).clips
@@ -149,7 +147,7 @@ def _note_libraries(report: FileReport, saved: Saved, target: Target, publisher:
         report.repair.remark = "; ".join(filter(None, (report.repair.remark, remark)))
 
 
-def _read_again(staged: Path, via: str) -> Opened:
+def _read_again(staged: Path, via: Via) -> Opened:
     try:
         return open_path(staged, via)
     except InputError as error:
@@ -157,55 +155,48 @@ def _read_again(staged: Path, via: str) -> Opened:
         raise InputError(f"refused: the repaired file could not be read again ({why}); nothing was written") from None
 
 
-def _note_refusals(report: FileReport, saved: Saved, before: Sequence[Clip], edited: Sequence[Clip]) -> None:
+class _Changes:
+    """Keys that the repairs of a file changed: of each clip and mesh, (code, data path) → keys."""
+
+    def __init__(self, clips: Sequence[Mapping[Place, int]], meshes: Sequence[Mapping[Place, int]]) -> None:
+        self._each = [dict(changed) for changed in (*clips, *meshes)]
+
+    def drop(self, data_path: str) -> list[str]:
+        """Forget what was changed on a path, which the writer refused; the codes of the rules that did it."""
+        dropped = {place for changed in self._each for place in changed if place[1] == data_path}
+        self._each = [{p: keys for p, keys in changed.items() if p not in dropped} for changed in self._each]
+        return sorted({code for code, _ in dropped})
+
+    def applied(self) -> list[Applied]:
+        """One line a code."""
+        tracks: Counter[str] = Counter()
+        keys: Counter[str] = Counter()
+        for line in (line for changed in self._each for line in applied(changed)):
+            tracks[line.code] += line.tracks
+            keys[line.code] += line.keys_changed
+        return [Applied(code, tracks[code], keys[code]) for code in sorted(tracks)]
+
+
+def _note_refusals(report: FileReport, saved: Saved, changes: _Changes) -> None:
     """Take what the file format could not express out of `applied` and into `refused`."""
     assert report.repair is not None
     if saved.remark:
         report.repair.remark = " ".join(filter(None, (report.repair.remark, saved.remark)))
     for refused in saved.refused:
-        applied = {a.code for a in report.repair.applied}
-        codes = sorted({f.code for f in report.findings if f.data_path == refused.data_path and f.code in applied})
-        code = refused.code or (codes[0] if codes else "")
-        report.repair.refused.append(replace(refused, code=code))
-        keys = _keys_changed(refused.data_path, before, edited)
-        report.repair.applied = [
-            replace(a, tracks=max(a.tracks - 1, 0), keys_changed=max(a.keys_changed - keys, 0)) if a.code == code else a
-            for a in report.repair.applied
-        ]
-    report.repair.applied = [a for a in report.repair.applied if a.tracks and a.keys_changed]
+        codes = changes.drop(refused.data_path)
+        report.repair.refused.append(replace(refused, code=refused.code or (codes[0] if codes else "")))
+    report.repair.applied = changes.applied()
 
 
-def _keys_changed(data_path: str, before: Sequence[Clip], edited: Sequence[Clip]) -> int:
-    """Keys of one data path that the repair changed, in all clips."""
-    total = 0
-    for old, new in zip(before, edited, strict=True):
-        if new is old:
-            continue
-        times: set[float] = set()
-        for curve, path in enumerate(new.curves.data_path):
-            source = int(new.curves.source[curve])
-            if path != data_path or source < 0:
-                continue
-            ours, theirs = new.curves.co[new.curves.rows(curve)], old.curves.co[old.curves.rows(source)]
-            if len(ours) == len(theirs):
-                times |= set(ours[~np.all(ours == theirs, axis=1), 0].tolist())
-            else:
-                times |= set(ours[:, 0].tolist()) ^ set(theirs[:, 0].tolist())
-        total += len(times)
-    return total
+def _expect_no_more_errors(report: FileReport) -> None:
+    """Raise InputError when the result has more errors than the file: a repair that does harm is no repair."""
+    assert report.after is not None
+    was, now = (sum(f.severity == ERROR for f in findings) for findings in (report.findings, report.after.findings))
+    if now > was:
+        raise InputError(f"refused: the result would have {now} errors where there were {was}; nothing was written")
 
 
-def _merge_applied(applied: Sequence[Applied]) -> list[Applied]:
-    """One line a code."""
-    tracks: Counter[str] = Counter()
-    keys: Counter[str] = Counter()
-    for a in applied:
-        tracks[a.code] += a.tracks
-        keys[a.code] += a.keys_changed
-    return [Applied(code, tracks[code], keys[code]) for code in sorted(tracks)]
-
-
-def _prove_all(before: Sequence[Clip], repairs: Sequence[Repair], after: Sequence[Clip]) -> Proof:
+def _prove_all(before: Sequence[Clip], repairs: Sequence[Repair[Clip]], after: Sequence[Clip]) -> Proof:
     """The proof over all clips of a file, from what was read of the old file and of the written one.
 
     Raises:
@@ -216,25 +207,25 @@ def _prove_all(before: Sequence[Clip], repairs: Sequence[Repair], after: Sequenc
     if names[0] != names[1]:
         lost = sorted({c.action for c in before} - {c.action for c in after}) or ["another order"]
         raise InputError(f"refused: the written file does not hold the same actions ({', '.join(lost)})")
-    proofs = [prove(old, with_origins(new, r.clip)) for old, r, new in zip(before, repairs, after, strict=True)]
+    proofs = [prove(old, with_origins(new, r.subject)) for old, r, new in zip(before, repairs, after, strict=True)]
     # A file does not say which keys are new: that the repair knows, unless the writer refused to change keys.
-    kept = [len(r.clip.curves.co) == len(new.curves.co) for r, new in zip(repairs, after, strict=True)]
+    kept = [len(r.subject.curves.co) == len(new.curves.co) for r, new in zip(repairs, after, strict=True)]
+    own = [r.proof for r in repairs if isinstance(r.proof, Proof)]
     return replace(
         merge_proofs(proofs),
-        keys_added=sum(r.proof.keys_added for r, whole in zip(repairs, kept, strict=True) if whole),
-        keys_removed=sum(r.proof.keys_removed for r, whole in zip(repairs, kept, strict=True) if whole),
+        keys_added=sum(p.keys_added for p, whole in zip(own, kept, strict=True) if whole),
+        keys_removed=sum(p.keys_removed for p, whole in zip(own, kept, strict=True) if whole),
     )
 
 
-def _worst_of(repairs: Sequence[SkinRepair]) -> SkinProof:
+def _worst_of(repairs: Sequence[Repair[PosedSkin]]) -> SkinProof:
     """One proof for all meshes of a file: vertices added up, the largest displacements."""
-    if not repairs:
+    proofs = [done.proof for done in repairs if isinstance(done.proof, SkinProof)]
+    if not proofs:
         return SkinProof()
-    worst = max((repair.proof for repair in repairs), key=lambda proof: proof.moved_mm)
+    worst = max(proofs, key=lambda proof: proof.moved_mm)
     return replace(
-        worst,
-        vertices=sum(repair.proof.vertices for repair in repairs),
-        sound_mm=max(repair.proof.sound_mm for repair in repairs),
+        worst, vertices=sum(proof.vertices for proof in proofs), sound_mm=max(proof.sound_mm for proof in proofs)
     )
 
 

@@ -13,20 +13,25 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+from typing import Final, get_args
 
+from ..audit.settings import Via
 from ..errors import InputError
 from ..files import fbx
 from ..files.bvh import reading as bvh
 from ..files.gltf import reading as gltf
 from ..files.source import Source
-from ..findings.finding import Refused
+from ..findings.report import ReadVia, Refused
 from ..motion.clip import Clip
-from ..skinning.skin import Motion, Skin
+from ..skinning.skin import PosedSkin, Skin
 from ..text import Text
 from .inputs import BLENDER_SUFFIXES, BYTES_SUFFIXES, SUFFIXES
 from .publish import Staged
 
-AUTO, BYTES, BLENDER = VIA = ("auto", "bytes", "blender")
+AUTO: Final = "auto"
+BYTES: Final = "bytes"
+BLENDER: Final = "blender"
+VIA: Final[tuple[Via, ...]] = get_args(Via)
 
 _ALL_DUAL_QUATERNIONS = (
     "the file asks for dual quaternions, which Blender's importer does not read: Preserve Volume was switched on"
@@ -58,7 +63,7 @@ class Saved:
 class Skins:
     """Skinned meshes of a file with what poses each, in a fixed order; and (what, why) of what could not be read."""
 
-    posed: tuple[tuple[Skin, Motion], ...] = ()
+    posed: tuple[PosedSkin, ...] = ()
     not_evaluated: tuple[tuple[str, str], ...] = ()
 
 
@@ -80,7 +85,7 @@ class Opened:
 
     clips: tuple[Clip, ...]
     not_evaluated: tuple[tuple[str, str], ...]
-    via: str
+    via: ReadVia
     suffix: str
     names: Callable[[], tuple[str, ...]]
     save: Callable[[Path, str, Sequence[Clip], Sequence[Skin]], Saved]
@@ -88,7 +93,7 @@ class Opened:
     beside: bool = False
 
 
-def open_path(path: Path, via: str = AUTO) -> Opened:
+def open_path(path: Path, via: Via = AUTO) -> Opened:
     """Read a file.
 
     Parameters:
@@ -105,7 +110,7 @@ def open_path(path: Path, via: str = AUTO) -> Opened:
     return _from_bytes(bvh.read(path) if suffix == ".bvh" else gltf.read(path))
 
 
-def how(path: Path, via: str = AUTO) -> str:
+def how(path: Path, via: Via = AUTO) -> ReadVia:
     """ "bytes" or "blender": how a path is read; InputError when it cannot be."""
     suffix = path.suffix.lower()
     if suffix not in SUFFIXES:
@@ -250,14 +255,14 @@ def _open_in_blender(path: Path) -> Opened:
     left_out = _load(path)
     records = read.read_file()
     clips = tuple(record.clip for record in records)
-    posed: list[posed_skin.PosedSkin] = []
+    posed: list[posed_skin.PosedMesh] = []
     found: list[Skins] = []
 
     def skins() -> Skins:
         if not found:
             some, unread = posed_skin.read_posed()
             posed.extend(some)
-            found.append(Skins(tuple((p.record.skin, p.motion) for p in posed), tuple(unread)))
+            found.append(Skins(tuple(p.subject for p in posed), tuple(unread)))
         return found[0]
 
     def save(folder: Path, name: str, edited: Sequence[Clip], skins: Sequence[Skin]) -> Saved:
@@ -293,6 +298,6 @@ def _open_in_blender(path: Path) -> Opened:
     )
 
 
-def output_suffix(path: Path, via: str = AUTO) -> str:
+def output_suffix(path: Path, via: Via = AUTO) -> str:
     """The suffix that a repaired file gets: what Blender imports is saved as .blend."""
     return ".blend" if how(path, via) == BLENDER else path.suffix

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from ..audit.settings import Via
 from ..errors import InputError
 from .inputs import SUFFIXES, Input, common_root
 from .opening import output_suffix
@@ -19,7 +20,7 @@ _BACKUP = re.compile(r"\.(bak|blend)\d*", re.IGNORECASE)
 _HEAD_BYTES = 4096
 
 
-def result_places(folder: Path, inputs: Sequence[Input], via: str) -> dict[Path, Path]:
+def result_places(folder: Path, inputs: Sequence[Input], via: Via) -> dict[Path, Path]:
     """Where each input's result goes: the tree below the common folder is kept, no two get the same name."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"--output-dir {folder} is a file: name a folder")
@@ -41,7 +42,7 @@ def result_places(folder: Path, inputs: Sequence[Input], via: str) -> dict[Path,
     return outputs
 
 
-def _new_suffix(item: Input, via: str) -> str:
+def _new_suffix(item: Input, via: Via) -> str:
     try:
         return output_suffix(item.path, via)
     except InputError:

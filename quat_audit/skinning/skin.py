@@ -255,6 +255,18 @@ class Motion:
         return Motion(self.frames[rows], self.deform[rows], self.to_armature[rows], self.to_world[rows], self.action)
 
 
+@dataclass(frozen=True, eq=False, slots=True)
+class PosedSkin:
+    """A skin with what poses it: what the rules about skins judge."""
+
+    skin: Skin
+    motion: Motion
+
+    def with_skin(self, skin: Skin) -> PosedSkin:
+        """Another skin in the same motion; itself where it is the same."""
+        return self if skin is self.skin else PosedSkin(skin, self.motion)
+
+
 def inverse(matrices: Floats) -> Floats:
     """Inverses of affine (..., 4, 4) matrices, by cofactors: no call into LAPACK, which starts threads for each.
 

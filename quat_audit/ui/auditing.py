@@ -13,11 +13,10 @@ from typing import Any
 
 import bpy
 
-from ..audit.pipeline import audit_steps, clip_row, in_order, not_evaluated, split_ignored
+from ..audit.pipeline import Judgement, judge, judge_steps
 from ..audit.settings import Settings
 from ..blender import compat, read, users
 from ..blender.read import BlenderClip
-from ..findings.finding import Finding
 from ..results.memory import RESULTS, Summary
 from ..results.rows import ACTION, Place, PlaceResult, clip_result
 from ..text import Text
@@ -37,21 +36,13 @@ def place_of(record: BlenderClip) -> Place:
 
 def audit_record(record: BlenderClip, settings: Settings) -> PlaceResult:
     """Audit one clip at once."""
-    found = [
-        f for _, _, some in audit_steps(record.clip, settings.rules, settings.limits, caps=settings.caps) for f in some
-    ]
-    return _result(record, found)
+    return _result(record, judge(record.clip, settings))
 
 
-def _result(record: BlenderClip, found: Sequence[Finding]) -> PlaceResult:
-    clip = record.clip
-    kept, ignored = split_ignored(clip, in_order(found))
+def _result(record: BlenderClip, judgement: Judgement) -> PlaceResult:
     action = scope.find_action(record.action_uid)
     library = action.library.filepath if action is not None and action.library is not None else ""
-    unjudged = (*clip.not_evaluated, *not_evaluated(clip))
-    result = clip_result(place_of(record), clip, library, kept, clip_row(clip), ignored, tuple(dict.fromkeys(unjudged)))
-    clip.cache.clear()  # findings keep the clip for their words, not the views computed from it
-    return result
+    return clip_result(place_of(record), record.clip, library, judgement)
 
 
 class Job:
@@ -126,11 +117,10 @@ def _action_steps(targets: scope.Targets, settings: Settings, into: list[PlaceRe
             yield base + share * 0.5 * done
         records = [record for record in records if targets.counts(record)]
         for number, record in enumerate(records):
-            found: list[Finding] = []
-            for done, rules, some in audit_steps(record.clip, settings.rules, settings.limits, caps=settings.caps):
-                found += some
-                yield base + share * (0.5 + 0.5 * (number + done / rules) / len(records))
-            into.append(_result(record, found))
+            judged: list[Judgement] = []
+            for done in judge_steps(record.clip, settings, judged):
+                yield base + share * (0.5 + 0.5 * (number + done) / len(records))
+            into.append(_result(record, judged[0]))
             yield base + share * (0.5 + 0.5 * (number + 1) / len(records))
         begun += sizes[uid]
 

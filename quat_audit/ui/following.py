@@ -16,7 +16,7 @@ from bpy.app.handlers import persistent
 
 from ..blender import read
 from ..results.memory import RESULTS
-from ..results.rows import ACTION, MESH, Place, fingerprint
+from ..results.rows import ACTION, MESH, Place, clip_state
 from ..text import Text
 from . import auditing, handlers, properties, scope
 from .comparison import state as comparing
@@ -131,7 +131,7 @@ def _saw(holder: Any, places: set[Place]) -> set[Place]:
         return places
     now = {auditing.place_of(record): record.clip for record in read.read_action(holder)}
     for place, clip in now.items():
-        name = fingerprint(clip)
+        name = clip_state(clip)
         RESULTS.saw(place, name, clip.curves.data_path)
         comparing.saw(place, name)
     return set(now)

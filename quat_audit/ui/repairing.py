@@ -3,25 +3,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
-from ..audit.pipeline import find, why_ignored
-from ..audit.proof import MOST_KEY_CHANGE_DEG, compare, prove
-from ..audit.repair import Repair, repair_clip
+from ..audit.proof import MOST_KEY_CHANGE_DEG, prove
+from ..audit.repair import Repair, repair
 from ..audit.settings import Settings
 from ..blender import read, users, write
 from ..blender.read import BlenderClip
-from ..findings.finding import Finding, Refused, merge_proofs
+from ..findings.report import Refused, merge_proofs
 from ..motion.clip import Clip
 from ..motion.edit import with_origins
 from ..results.memory import RESULTS
 from ..results.outcome import Outcome
 from ..results.rows import ACTION, MESH, Place, Row
-from ..rules.rule import Limits, Rule
 from ..text import Text
 from . import auditing, scope
 from .skin import repairing
@@ -67,36 +63,23 @@ def find_record(place: Place, played_by: Any = None) -> BlenderClip | None:
 
 
 def _repair_clip(record: BlenderClip, rows: Sequence[Row], settings: Settings, unsafe: bool, outcome: Outcome) -> None:
-    wanted = {(row.key.code, row.key.data_path) for row in rows}
-    rules = [only(rule, wanted) for rule in settings.rules if rule.code in {code for code, _ in wanted}]
     before = record.clip
-    found = [f for rule in rules for f in find(rule, before, settings.limits) if why_ignored(before, f) is None]
-    outcome.outdated += len(wanted - {(f.code, f.data_path) for f in found})
-    repair = repair_clip(before, rules, settings.limits, unsafe=unsafe)
-    outcome.refused += repair.refused
-    after = before
-    if repair.clip is not before:
+    only = {(row.key.code, row.key.data_path) for row in rows}
+    done = repair(before, replace(settings, unsafe=unsafe), only=only)
+    outcome.outdated += len(only - done.met)
+    outcome.refused += done.refused
+    if done.subject is not before:
         try:
-            written = write.write_clip(record, repair.clip)
+            written = write.write_clip(record, done.subject)
         except (LookupError, ValueError) as error:
             outcome.failed.append(Text("{error}; nothing was changed there", {"error": str(error)}))
         else:
             stored = read.read_again(record)
-            after = stored.clip
-            _account(before, after, repair, found, auditing.place_of(record), unsafe, outcome)
+            _account(before, stored.clip, done, auditing.place_of(record), unsafe, outcome)
             outcome.refused += [Refused("", "", why) for why in written.skipped]
-            outcome.edits.append((auditing.place_of(record), before, with_origins(after, repair.clip)))
+            outcome.edits.append((auditing.place_of(record), before, with_origins(stored.clip, done.subject)))
             record = stored
     RESULTS.replace_one(auditing.audit_record(record, settings))
-
-
-def only(rule: Rule, wanted: Collection[tuple[str, str]]) -> Rule:
-    """The rule, blind to all but some (code, data path)."""
-
-    def chosen(clip: Clip, limits: Limits) -> list[Finding]:
-        return [f for f in rule.find(clip, limits) if (f.code, f.data_path) in wanted]
-
-    return replace(rule, find=chosen)
 
 
 def why_locked(row: Row) -> str:
@@ -109,22 +92,14 @@ def why_locked(row: Row) -> str:
     return ""
 
 
-def _account(
-    before: Clip, after: Clip, repair: Repair, found: Sequence[Finding], place: Place, unsafe: bool, outcome: Outcome
-) -> None:
-    # What Blender stored has no history: without the repair's, keys that it added would be taken for others.
-    after = with_origins(after, repair.clip)
-    changes = compare(before, after)
-    for applied in repair.applied:
-        outcome.keys[applied.code] = outcome.keys.get(applied.code, 0) + applied.keys_changed
-    done = {applied.code for applied in repair.applied}
+def _account(before: Clip, after: Clip, done: Repair[Clip], place: Place, unsafe: bool, outcome: Outcome) -> None:
+    for line in done.applied:
+        outcome.keys[line.code] = outcome.keys.get(line.code, 0) + line.keys_changed
     names = {before.tracks.data_path[t]: before.tracks.bone[t] for t in range(len(before.tracks))}
-    touched = {before.tracks.data_path[t] for t in np.flatnonzero(changes.changed)}
-    touched |= set(before.curves.data_path) ^ set(after.curves.data_path)
-    touched = touched or {f.data_path for f in found if f.code in done}
-    outcome.bones |= {(place, names.get(path) or path) for path in touched}
-    # Measured on what Blender stored.
-    proof = prove(before, after)
+    outcome.bones |= {(place, names.get(path) or path) for _, path in done.changed}
+    # Measured on what Blender stored. That has no history: without the repair's, keys that it added would be taken for
+    # others.
+    proof = prove(before, with_origins(after, done.subject))
     outcome.proof = merge_proofs([outcome.proof, proof])
     if not unsafe and proof.max_key_change_deg > MOST_KEY_CHANGE_DEG:
         outcome.failed.append(

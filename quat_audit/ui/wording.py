@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
@@ -12,36 +11,11 @@ from typing import Any
 import blf
 import bpy
 
-from ..results.rows import UNITS, Figure
+from ..findings.finding import UNITS, Figure
 from ..rules import RULES
-from ..text import Text
+from ..text import Text, filled
 from .translations import CONTEXT
 
-# A word for each rule that is short enough for a row of the list at the default width of a sidebar.
-SHORT_NAMES = {
-    "QA101": "NaN",
-    "QA102": "zero",
-    "QA103": "length",
-    "QA104": "flip",
-    "QA105": "collapse",
-    "QA106": "½ turn",
-    "QA201": "wrap",
-    "QA203": "spin",
-    "QA301": "ignored",
-    "QA302": "missing",
-    "QA303": "uneven",
-    "QA304": "double",
-    "QA305": "orphan",
-    "QA401": "times",
-    "QA601": "unbound",
-    "QA602": "sum",
-    "QA603": "too many",
-    "QA604": "no bone",
-    "QA605": "volume",
-    "QA606": "preserve",
-    "QA607": "scaled",
-    "QA608": "weight",
-}
 # Of a long list of reasons, what is read before the report goes away.
 MOST_REASONS = 3
 _BY_CODE = {rule.code: rule for rule in RULES}
@@ -57,30 +31,21 @@ def say_report(text: str) -> str:
     return _said(text, bpy.app.translations.pgettext_rpt)
 
 
-# Counted things in English texts; other languages count without a plural.
-_ONE = re.compile(r"(?<![\d.,])1 (keys|bones|errors|warnings|notes|findings|markers|channels|vertices|meshes)\b")
-_IRREGULAR = {"vertices": "vertex", "meshes": "mesh"}
-
-
 def _said(text: str, translate: Callable[[str, str], str]) -> str:
     if not isinstance(text, Text):
         return translate(text, CONTEXT)
     values = {name: _said(v, translate) if isinstance(v, Text) else v for name, v in text.values.items()}
     try:
         template = translate(text.template, CONTEXT)
-        said = template.format(**values)
+        return filled(template, values) if template == text.template else template.format(**values)
     except (KeyError, IndexError, ValueError):  # a translation with a placeholder of its own must not break a draw
         return str(text)
-    return _ONE.sub(_one, said) if template == text.template else said
-
-
-def _one(match: re.Match[str]) -> str:
-    return f"1 {_IRREGULAR.get(match[1], match[1][:-1])}"
 
 
 def short_name(code: str) -> str:
     """A rule in one word."""
-    return say(SHORT_NAMES.get(code, code))
+    rule = _BY_CODE.get(code)
+    return say(rule.short) if rule is not None else code
 
 
 def summary_of(code: str) -> str:

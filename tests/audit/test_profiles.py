@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from quat_audit.audit.pipeline import audit_clip, capped, find, rule_limits
+from quat_audit.audit.pipeline import capped, find, rule_limits
 from quat_audit.audit.profiles import (
     EVERYTHING,
     FILM,
@@ -26,6 +26,7 @@ from quat_audit.findings.finding import ERROR, NOTE, SEVERITIES, WARNING, Findin
 from quat_audit.motion.clip import CONSTANT, LINEAR, QUATERNION
 from quat_audit.rules import RULES
 from tests.clips import euler_clip, quaternion_clip, track_clip, turns
+from tests.judging import audit_clip
 
 BY_CODE = {rule.code: rule for rule in RULES}
 

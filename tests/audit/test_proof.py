@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from quat_audit.audit.proof import KEY_TOLERANCE_DEG, compare, prove
-from quat_audit.findings.finding import Proof
+from quat_audit.findings.report import Proof
 from quat_audit.motion.clip import (
     BEZIER,
     CYCLE_NONE,

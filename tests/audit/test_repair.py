@@ -10,14 +10,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quat_audit.audit.pipeline import audit_clip, unfixable_where_locked
-from quat_audit.audit.repair import MAX_PASSES, repair_clip
-from quat_audit.findings.finding import NOTE, SAFE, UNSAFE, Finding, Occurrences, Proof
+from quat_audit.audit.pipeline import unfixable_where_locked
+from quat_audit.audit.repair import MAX_PASSES
+from quat_audit.findings.finding import NOTE, SAFE, UNSAFE, Finding, Occurrences
+from quat_audit.findings.report import Proof
 from quat_audit.motion.clip import BEZIER, LINEAR, QUATERNION, Clip, with_curves
 from quat_audit.motion.edit import keep_curves, scale_keys
 from quat_audit.rules import RULES, Limits, Rule
 from tests.clips import NAN, channel_clip, euler_clip, joined, quaternion_clip, track_clip, turns, values_of
 from tests.contract import assert_contract, assert_same, snapshot
+from tests.judging import audit_clip, repair_clip
 
 BY_CODE = {rule.code: rule for rule in RULES}
 
@@ -80,7 +82,7 @@ def turn_a_key(clip: Clip) -> Clip:
 def test_a_safe_fix_that_turns_a_keyed_rotation_is_refused_and_says_by_how_much() -> None:
     clip = flipped()
     repair = repair_clip(clip, [rule_that(turn_a_key)])
-    assert repair.clip is clip and repair.applied == () and repair.proof == Proof()
+    assert repair.subject is clip and repair.applied == () and repair.proof == Proof()
     (refused,) = repair.refused
     assert refused.code == "QA999" and refused.data_path == clip.tracks.data_path[0]
     assert "a keyed rotation would change by" in refused.why and "°" in refused.why
@@ -89,7 +91,7 @@ def test_a_safe_fix_that_turns_a_keyed_rotation_is_refused_and_says_by_how_much(
 def test_a_safe_fix_that_lengthens_a_path_is_refused() -> None:
     clip = quaternion_clip([1, 11], turns("Z", [0, 20]))
     repair = repair_clip(clip, [rule_that(lambda c: scale_keys(c, np.array([1, 3, 5, 7]), -np.ones(4)))])
-    assert repair.clip is clip
+    assert repair.subject is clip
     assert "320.00° longer" in repair.refused[0].why
 
 
@@ -117,24 +119,24 @@ def test_only_the_tracks_at_fault_are_refused() -> None:
     repair = repair_clip(clip, [Rule("QA999", "a-test", "", "", find, fix)])
     assert [r.data_path for r in repair.refused] == [clip.tracks.data_path[0]]
     assert [(a.tracks, a.keys_changed) for a in repair.applied] == [(1, 1)]
-    assert values_of(repair.clip).tobytes() == values_of(clip).tobytes()
-    assert values_of(repair.clip, 1)[1].tolist() == (values_of(clip, 1)[1] * 2).tolist()
+    assert values_of(repair.subject).tobytes() == values_of(clip).tobytes()
+    assert values_of(repair.subject, 1)[1].tolist() == (values_of(clip, 1)[1] * 2).tolist()
 
 
 def test_an_unsafe_fix_needs_to_be_asked_for() -> None:
     clip = flipped()
     rule = rule_that(turn_a_key, says=UNSAFE)
     silent = repair_clip(clip, [rule])
-    assert silent.clip is clip and silent.refused == () and silent.applied == ()
+    assert silent.subject is clip and silent.refused == () and silent.applied == ()
     asked = repair_clip(clip, [rule], unsafe=True)
-    assert asked.clip is not clip
+    assert asked.subject is not clip
     assert asked.proof.max_key_change_deg > 0.1
 
 
 def test_a_fix_that_does_nothing_is_said() -> None:
     clip = flipped()
     repair = repair_clip(clip, [rule_that(lambda c: c)])
-    assert repair.clip is clip and repair.applied == ()
+    assert repair.subject is clip and repair.applied == ()
     assert "QA999" in repair.refused[0].why
 
 
@@ -142,8 +144,8 @@ def test_a_fix_that_does_nothing_is_said() -> None:
 def test_read_only_curves_are_never_written(unsafe: bool) -> None:
     clip = joined(flipped(read_only="linked from lib.blend"), flipped("B"))
     repair = repair_clip(clip, unsafe=unsafe)
-    assert values_of(repair.clip).tobytes() == values_of(clip).tobytes()
-    assert not np.array_equal(values_of(repair.clip, 1), values_of(clip, 1))
+    assert values_of(repair.subject).tobytes() == values_of(clip).tobytes()
+    assert not np.array_equal(values_of(repair.subject, 1), values_of(clip, 1))
     assert [(r.code, r.data_path, r.why) for r in repair.refused] == [
         ("QA104", clip.tracks.data_path[0], "linked from lib.blend")
     ]
@@ -153,7 +155,7 @@ def test_one_read_only_component_locks_the_whole_rotation() -> None:
     clip = flipped()
     clip = with_curves(clip, replace(clip.curves, read_only=("", "", "locked", "")))
     repair = repair_clip(clip)
-    assert repair.clip is clip and repair.refused[0].why == "locked"
+    assert repair.subject is clip and repair.refused[0].why == "locked"
 
 
 def test_what_was_refused_at_first_and_done_later_is_not_reported_as_refused() -> None:
@@ -208,13 +210,13 @@ def test_everything_broken_at_once_is_whole_after_one_repair() -> None:
     )
     repair = assert_contract(clip, RULES)
     assert {a.code for a in repair.applied} >= {"QA101", "QA103", "QA104", "QA201", "QA303", "QA401"}
-    assert [f for f in audit_clip(repair.clip) if f.fix == SAFE] == []
-    np.testing.assert_allclose(np.linalg.norm(values_of(repair.clip), axis=1), 1, atol=2e-3)
+    assert [f for f in audit_clip(repair.subject) if f.fix == SAFE] == []
+    np.testing.assert_allclose(np.linalg.norm(values_of(repair.subject), axis=1), 1, atol=2e-3)
 
 
 def test_the_order_of_rules_given_does_not_matter() -> None:
     clip = joined(flipped(), euler_clip([1, 2], [[179, 0, 0], [-179, 0, 0]], bone="B"))
-    assert_same(repair_clip(clip, RULES).clip, repair_clip(clip, RULES[::-1]).clip)
+    assert_same(repair_clip(clip, RULES).subject, repair_clip(clip, RULES[::-1]).subject)
 
 
 # ---- counts and limits ------------------------------------------------------------------------------------
@@ -234,7 +236,7 @@ def test_removed_channels_are_counted() -> None:
     clip = joined(channel_clip([1, 2], [NAN, NAN]), channel_clip([1], [1], "scale"))
     repair = repair_clip(clip)
     assert [(a.tracks, a.keys_changed) for a in repair.applied] == [(1, 2)]
-    assert repair.clip.curves.data_path == ("scale",)
+    assert repair.subject.curves.data_path == ("scale",)
 
 
 def test_the_proof_is_of_the_whole_repair() -> None:
@@ -246,24 +248,24 @@ def test_the_proof_is_of_the_whole_repair() -> None:
 
 def test_limits_reach_the_rules() -> None:
     clip = quaternion_clip([1, 11], turns("X", [0, 10]) * [[1.0], [1.05]])
-    assert repair_clip(clip, [BY_CODE["QA103"]], {"QA103": {"norm_tolerance": 0.1}}).clip is clip
-    assert repair_clip(clip, [BY_CODE["QA103"]], {"QA103": {"norm_tolerance": 0.01}}).clip is not clip
+    assert repair_clip(clip, [BY_CODE["QA103"]], {"QA103": {"norm_tolerance": 0.1}}).subject is clip
+    assert repair_clip(clip, [BY_CODE["QA103"]], {"QA103": {"norm_tolerance": 0.01}}).subject is not clip
     with pytest.raises(ValueError, match="QA103 has no limit 'nonsense'"):
         repair_clip(clip, RULES, {"QA103": {"nonsense": 1.0}})
 
 
 def test_without_rules_findings_or_keys_nothing_happens() -> None:
     clip = flipped()
-    assert repair_clip(clip, []).clip is clip
+    assert repair_clip(clip, []).subject is clip
     nothing = keep_curves(clip, np.zeros(4, bool))
     repair = repair_clip(nothing, unsafe=True)
-    assert repair.clip is nothing and repair.applied == repair.refused == ()
+    assert repair.subject is nothing and repair.applied == repair.refused == ()
 
 
 def test_rules_without_a_fix_repair_nothing() -> None:
     clip = flipped()
     rules = [replace(rule, fix=None) for rule in RULES]
-    assert repair_clip(clip, rules, unsafe=True).clip is clip
+    assert repair_clip(clip, rules, unsafe=True).subject is clip
 
 
 def test_the_input_is_never_written_to() -> None:

@@ -173,31 +173,31 @@ def test_align_reports_what_it_did_and_that_no_keyed_pose_changed() -> None:
     assert repair.refused == ()
     assert repair.proof.max_key_change_deg == 0.0
     assert (repair.proof.worst_before_deg, repair.proof.worst_after_deg) == pytest.approx((340.0, 20.0), abs=0.01)
-    again = change_signs(repair.clip, np.ones(len(clip.curves.co), dtype=bool), ALIGN)
-    assert again.clip is repair.clip and again.applied == () and again.refused == ()
+    again = change_signs(repair.subject, np.ones(len(clip.curves.co), dtype=bool), ALIGN)
+    assert again.subject is repair.subject and again.applied == () and again.refused == ()
 
 
 def test_align_is_refused_where_the_path_to_the_next_key_would_get_longer() -> None:
     clip = joined(flipped([1, -1, -1, -1, -1]), flipped([1, -1, 1, 1, 1], bone="Leg"))
     selected = picked(clip, [6], track=0) | picked(clip, [6], track=1)
     repair = change_signs(clip, selected, ALIGN)
-    assert signs_of(clip, repair.clip, 0) == [1] * 5
-    assert signs_of(clip, repair.clip, 1) == [1, -1, 1, 1, 1]
+    assert signs_of(clip, repair.subject, 0) == [1] * 5
+    assert signs_of(clip, repair.subject, 1) == [1, -1, 1, 1, 1]
     ((code, path, why),) = [(r.code, r.data_path, r.why) for r in repair.refused]
     assert (code, path) == (ALIGN, clip.tracks.data_path[0])
     assert "320.0° longer" in why and "select the keys that follow" in why
     whole = change_signs(clip, selected | picked(clip, [11, 16, 21], track=0), ALIGN)
-    assert whole.refused == () and signs_of(clip, whole.clip, 0) == [1, -1, -1, -1, -1]
+    assert whole.refused == () and signs_of(clip, whole.subject, 0) == [1, -1, -1, -1, -1]
 
 
 def test_flip_does_what_is_asked_and_says_what_it_costs() -> None:
     clip = flipped([1, 1, 1, 1, 1])
     repair = change_signs(clip, picked(clip, [11]), FLIP)
-    assert signs_of(clip, repair.clip) == [1, 1, -1, 1, 1]
+    assert signs_of(clip, repair.subject) == [1, 1, -1, 1, 1]
     assert repair.proof.max_key_change_deg == 0.0
     assert (repair.proof.worst_before_deg, repair.proof.worst_after_deg) == pytest.approx((20.0, 340.0), abs=0.01)
-    back = change_signs(repair.clip, picked(clip, [11]), FLIP)
-    assert signs_of(clip, back.clip) == [1] * 5
+    back = change_signs(repair.subject, picked(clip, [11]), FLIP)
+    assert signs_of(clip, back.subject) == [1] * 5
 
 
 @pytest.mark.parametrize("how", [ALIGN, FLIP])
@@ -214,8 +214,8 @@ def test_what_must_not_or_cannot_be_changed_is_refused_and_the_rest_is_done(how,
     bad, good = [1, 1, 1, 1, -1], [1, 1, 1, 1, -1]
     clip = joined(flipped(bad, **options), flipped(good, bone="Leg"))
     repair = change_signs(clip, picked(clip, [21]) | picked(clip, [21], track=1), how)
-    assert signs_of(clip, repair.clip, 0) == [1] * 5
-    assert signs_of(clip, repair.clip, 1) == [1, 1, 1, 1, -1]
+    assert signs_of(clip, repair.subject, 0) == [1] * 5
+    assert signs_of(clip, repair.subject, 1) == [1, 1, 1, 1, -1]
     ((path, why),) = [(r.data_path, r.why) for r in repair.refused]
     assert path == clip.tracks.data_path[0] and says in why
     assert [(a.tracks, a.keys_changed) for a in repair.applied] == [(1, 1)]
@@ -230,11 +230,11 @@ def test_a_key_that_lacks_a_component_is_refused(how) -> None:
     selected = np.zeros(len(clip.curves.co), dtype=bool)
     selected[1] = True  # w at frame 6
     repair = change_signs(clip, selected, how)
-    assert repair.clip is clip and repair.applied == ()
+    assert repair.subject is clip and repair.applied == ()
     assert "lacks a component" in repair.refused[0].why and "QA302" in repair.refused[0].why
     missing = flipped([1, -1, 1, 1, 1], components=(0, 1, 3))
     repair = change_signs(missing, picked(missing, [6]), how)
-    assert repair.clip is missing and "lacks a component" in repair.refused[0].why
+    assert repair.subject is missing and "lacks a component" in repair.refused[0].why
 
 
 def test_selected_keys_that_are_no_rotation_are_refused_by_name() -> None:
@@ -242,7 +242,7 @@ def test_selected_keys_that_are_no_rotation_are_refused_by_name() -> None:
     values[2] = 0.0
     clip = quaternion_clip(FRAMES, values)
     repair = change_signs(clip, picked(clip, [11]), FLIP)
-    assert repair.clip is clip and "QA102" in repair.refused[0].why
+    assert repair.subject is clip and "QA102" in repair.refused[0].why
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([ALIGN, FLIP]))
@@ -257,13 +257,13 @@ def test_no_keyed_pose_changes_and_no_aligned_path_gets_longer(seed: int, how: s
     assert repair.proof.max_key_change_deg <= 1e-12  # the rounding of the angle itself
     refused = {r.data_path for r in repair.refused}
     for track in range(2):
-        signs = signs_of(clip, repair.clip, track)
+        signs = signs_of(clip, repair.subject, track)
         if clip.tracks.data_path[track] in refused:
             assert signs == [1] * count
         rows = [i for i, t in enumerate(times_of(clip, track)) if picked_row(clip, selected, track, i)]
         assert all(sign == 1 or number in rows for number, sign in enumerate(signs))
         if how == ALIGN:
-            before, after = values_of(clip, track).astype(float), values_of(repair.clip, track).astype(float)
+            before, after = values_of(clip, track).astype(float), values_of(repair.subject, track).astype(float)
             longer = path(after) - path(before)
             assert longer.max(initial=0.0) <= 0.01
 
@@ -284,4 +284,4 @@ def path(values: np.ndarray) -> np.ndarray:
 def test_a_clip_with_ignores_keeps_them() -> None:
     clip = replace(flipped([1, -1, 1, 1, 1]), slot="Other")
     repair = change_signs(clip, np.ones(len(clip.curves.co), dtype=bool), ALIGN)
-    assert repair.clip.slot == "Other" and repair.clip.ignores == clip.ignores
+    assert repair.subject.slot == "Other" and repair.subject.ignores == clip.ignores

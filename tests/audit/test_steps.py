@@ -10,14 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from quat_audit.audit.pipeline import (
-    KEYS_AT_ONCE,
-    STEP_SECONDS,
-    audit_and_split,
-    audit_steps,
-    in_order,
-    split_ignored,
-)
+from quat_audit.audit.pipeline import KEYS_AT_ONCE, STEP_SECONDS, audit_and_split, audit_steps, in_order, split_ignored
 from quat_audit.findings.finding import Finding
 from quat_audit.findings.ignores import Ignore
 from quat_audit.motion.clip import Clip

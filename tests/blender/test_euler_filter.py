@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quat_audit.audit.pipeline import audit_clip
-from quat_audit.audit.repair import Repair, repair_clip
+from quat_audit.audit.repair import Repair
 from quat_audit.findings.finding import NOTE
+from tests.judging import audit_clip, repair_clip
 
 bpy = pytest.importorskip("bpy")
 from mathutils import Euler
@@ -85,7 +85,7 @@ def key_change_deg(before: Array, after: Array, order: str) -> float:
 def repair_and_write() -> tuple[Repair, Any]:
     (record,) = read.read_file()
     repair = repair_clip(record.clip)
-    write.write_clip(record, repair.clip)
+    write.write_clip(record, repair.subject)
     return repair, record.clip
 
 
@@ -137,11 +137,11 @@ def test_dense_tracks_are_unwrapped(order, seed):
     np.testing.assert_array_equal(after[0], before[0])
     np.testing.assert_allclose(np.diff(after, axis=0), sign * np.diff(np.radians(path), axis=0), atol=1e-5)
     for start in range(1, KEYS):
-        was, now = path_deg(clip, 0, start, start + 1), path_deg(repair.clip, 0, start, start + 1)
+        was, now = path_deg(clip, 0, start, start + 1), path_deg(repair.subject, 0, start, start + 1)
         assert now is not None and was is not None and now <= was + 1e-3
     (again,) = read.read_file()
     assert not [f for f in audit_clip(again.clip) if f.code == "QA201"]
-    assert repair_clip(again.clip).clip is again.clip
+    assert repair_clip(again.clip).subject is again.clip
     assert [len(c.keyframe_points) for c in fcurves] == [KEYS] * 3
 
 
@@ -153,8 +153,8 @@ def test_bezier_handles_move_with_their_key(order):
     build_object(order, np.arange(1.0, KEYS + 1), broken, "BEZIER")
     (record,) = read.read_file()
     repair = repair_clip(record.clip)
-    a, b = record.clip.curves, repair.clip.curves
-    assert not repair.refused and repair.clip is not record.clip
+    a, b = record.clip.curves, repair.subject.curves
+    assert not repair.refused and repair.subject is not record.clip
     middle = np.repeat(np.arange(3), KEYS) == "XYZ".index(order[1])
     for before, after in ((a.handle_left, b.handle_left), (a.handle_right, b.handle_right)):
         np.testing.assert_array_equal(before[:, 0], after[:, 0])
@@ -162,7 +162,7 @@ def test_bezier_handles_move_with_their_key(order):
         off = np.minimum(np.abs(now - reach), np.where(middle, np.abs(now + reach), np.inf))
         assert off.max() < 1e-5
     for start in range(1, KEYS):
-        was, now = path_deg(record.clip, 0, start, start + 1), path_deg(repair.clip, 0, start, start + 1)
+        was, now = path_deg(record.clip, 0, start, start + 1), path_deg(repair.subject, 0, start, start + 1)
         assert was is not None and now is not None and now <= was * 1.005 + 0.05
 
 
@@ -188,7 +188,7 @@ def test_spins_are_sacred(order, name, axis):
     build_object(order, frames, degrees)
     before = scene.stored()
     repair, clip = repair_and_write()
-    assert repair.clip is clip and not repair.applied
+    assert repair.subject is clip and not repair.applied
     assert scene.stored() == before
     assert {f.severity for f in audit_clip(clip)} <= {NOTE}
 

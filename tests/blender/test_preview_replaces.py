@@ -14,7 +14,7 @@ bpy = pytest.importorskip("bpy")
 
 from quat_audit import api
 from quat_audit.blender.skin import previews
-from quat_audit.blender.skin.posed import PosedSkin
+from quat_audit.blender.skin.posed import PosedMesh
 from quat_audit.errors import InputError
 from quat_audit.preview import figures
 from quat_audit.preview.png import SIGNATURE
@@ -121,7 +121,7 @@ def test_two_meshes_of_one_name_get_files_of_their_own(tmp_path: Path, monkeypat
     skinned.make_mesh("Flap", corners, rig, [{"Bone0": 0.5, "Bone1": 0.5}] * 3, [(0, 1, 2)])
     file, out = save(tmp_path / "both.blend"), tmp_path / "out"
 
-    def renamed(item: PosedSkin) -> PosedSkin:
+    def renamed(item: PosedMesh) -> PosedMesh:
         return replace(item, record=replace(item.record, skin=replace(item.record.skin, mesh="Body")))
 
     def read_as_one_name(frames: Any, read: Any = previews.read) -> Any:

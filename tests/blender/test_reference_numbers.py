@@ -8,9 +8,8 @@ import math
 import numpy as np
 import pytest
 
-from quat_audit.audit.pipeline import audit_clip
-from quat_audit.audit.repair import repair_clip
 from quat_audit.findings.finding import Finding
+from tests.judging import audit_clip, repair_clip
 
 bpy = pytest.importorskip("bpy")
 
@@ -47,7 +46,7 @@ def audit() -> list[Finding]:
 
 def repair() -> None:
     (record,) = read.read_file()
-    assert write.write_clip(record, repair_clip(record.clip).clip)
+    assert write.write_clip(record, repair_clip(record.clip).subject)
 
 
 def test_13_linear_keys_21_degrees_apart():

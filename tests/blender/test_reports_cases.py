@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quat_audit.audit.pipeline import audit_clip
-from quat_audit.audit.repair import Repair, repair_clip
+from quat_audit.audit.repair import Repair
 from quat_audit.findings.finding import NOTE, Finding
 from quat_audit.motion.clip import Clip
+from tests.judging import audit_clip, repair_clip
 
 bpy = pytest.importorskip("bpy")
 
@@ -118,7 +118,7 @@ def repair_all(*, unsafe: bool = False) -> tuple[list[Repair], list[Any], list[C
     """Repair and write every action: the repairs, what was written, and the clips read again."""
     records = read.read_file()
     repairs = [repair_clip(r.clip, unsafe=unsafe) for r in records]
-    written = [write.write_clip(r, repair.clip) for r, repair in zip(records, repairs, strict=True)]
+    written = [write.write_clip(r, repair.subject) for r, repair in zip(records, repairs, strict=True)]
     clips = [r.clip for r in read.read_file()]
     for clip in clips:
         clip.validate()

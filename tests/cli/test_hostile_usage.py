@@ -22,7 +22,7 @@ import pytest
 from quat_audit import api
 from quat_audit.cli import main as cli
 from quat_audit.errors import InputError
-from quat_audit.findings.finding import FileReport, Report
+from quat_audit.findings.report import FileReport, Report
 from quat_audit.reports import FORMATS
 from quat_audit.run.publish import Target, staging
 from tests.run.test_bad_input import BVH, glb

@@ -6,11 +6,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from quat_audit.audit.repair import repair_clip
 from quat_audit.comparison.angles import MOST_POSES, Channel, compare_channel, pose_frames, rotations
 from quat_audit.motion.clip import EULER_ORDERS
 from quat_audit.rotation.quaternion import angle_between
 from tests import clips
+from tests.judging import repair_clip
 
 FRAMES = (1.0, 11.0)
 
@@ -57,7 +57,7 @@ def test_a_safe_fix_meets_the_curve_before_it_at_every_key(seed: int) -> None:
     values = clips.turns(rng.normal(size=3), np.cumsum(rng.uniform(0.0, 50.0, size=8)))
     values *= rng.choice([-1.0, 1.0], size=(8, 1))
     before = clips.quaternion_clip(frames, values)
-    after = repair_clip(before).clip
+    after = repair_clip(before).subject
     found = compare_channel(before, after, channel(before), (frames[3], frames[4]))
     was, now = (rotations(clip, channel(before), found.keys_before) for clip in (before, after))
     assert len(found.keys_before) > 1
@@ -80,7 +80,7 @@ def test_a_fault_at_a_key_is_shown_between_its_neighbours() -> None:
     values = clips.turns("X", (0.0, 10.0, 20.0, 30.0))
     values[1] = np.nan
     before = clips.quaternion_clip(frames, values)
-    found = compare_channel(before, repair_clip(before).clip, channel(before), (5.0, 5.0))
+    found = compare_channel(before, repair_clip(before).subject, channel(before), (5.0, 5.0))
     assert found.step == (1.0, 9.0)
     assert np.isnan(found.before_deg[(found.time > 1.0) & (found.time < 9.0)]).all()
     assert np.isfinite(found.after_deg).all() and found.swept_deg[1] == pytest.approx(20.0, abs=1e-3)

@@ -15,14 +15,13 @@ import numpy as np
 import pytest
 
 from quat_audit import api
-from quat_audit.audit.pipeline import audit_clip
 from quat_audit.audit.proof import KEY_TOLERANCE_DEG
-from quat_audit.audit.repair import repair_clip
 from quat_audit.files.bvh import reading as bvh
 from quat_audit.files.gltf import reading as gltf
 from quat_audit.findings.finding import ERROR, NOTE
 from quat_audit.motion.clip import Clip
 from quat_audit.motion.keys import rotation_keys
+from tests.judging import audit_clip, repair_clip
 
 KNIGHT = "KayKit-Character-Pack-Adventures-1.0/Knight.glb"
 # Every file of raw_expected.json; `test_no_file_is_forgotten` holds the two together.
@@ -118,15 +117,15 @@ def test_repair_in_memory(cases, name):
         repair = repair_clip(clip)
         assert clip.curves.co.tobytes() == before
         assert repair.proof.max_key_change_deg <= KEY_TOLERANCE_DEG
-        repair.clip.validate()
-        left = [f for f in audit_clip(repair.clip) if f.fix == "safe"]
+        repair.subject.validate()
+        left = [f for f in audit_clip(repair.subject) if f.fix == "safe"]
         refused = {(r.code, r.data_path) for r in repair.refused}
         assert {(f.code, f.data_path) for f in left} <= refused
         assert not refused
-        again = repair_clip(repair.clip)
-        assert again.clip is repair.clip and not again.applied
+        again = repair_clip(repair.subject)
+        assert again.subject is repair.subject and not again.applied
         if not any(f.fix == "safe" for f in audit_clip(clip)):
-            assert repair.clip is clip and not repair.applied
+            assert repair.subject is clip and not repair.applied
 
 
 @pytest.mark.parametrize("name", (*GLTF, *BVH))

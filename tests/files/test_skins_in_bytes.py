@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from quat_audit import api
-from quat_audit.audit.pipeline import audit_skin, audit_skin_and_split, unfixable_where_read_only
-from quat_audit.audit.repair import repair_skin
+from quat_audit.audit.pipeline import audit_skin_and_split, unfixable_where_read_only
 from quat_audit.cli import main as cli
 from quat_audit.findings.ignores import Ignore
 from quat_audit.rules import RULES
 from quat_audit.skinning.skin import make_motion
 from tests.files.gltf.gltf_builder import Builder, channel, quaternions
+from tests.judging import audit_skin, repair_skin
 from tests.skinning import scalar
 
 SKIN = scalar.make_skin([(0.1, 0.0, 0.5), (0.0, 0.1, 1.5), (0.1, 0.1, 1.0)], [[(0, 0.5)], [(1, 1.0)], []])

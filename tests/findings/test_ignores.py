@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quat_audit import reports
-from quat_audit.audit.pipeline import audit_and_split, audit_clip
-from quat_audit.audit.repair import repair_clip
-from quat_audit.findings.finding import FileReport, Report
+from quat_audit.audit.pipeline import audit_and_split
 from quat_audit.findings.ignores import SCHEMA as IGNORES_SCHEMA
 from quat_audit.findings.ignores import Ignore, as_text, from_text
+from quat_audit.findings.report import FileReport, Report
 from tests.clips import joined, quaternion_clip, turns, values_of
 from tests.json_schema import validate
+from tests.judging import audit_clip, repair_clip
 from tests.reports.test_reports import SCHEMA
 
 ARM, LEG = 'pose.bones["Arm"].rotation_quaternion', 'pose.bones["Leg"].rotation_quaternion'
@@ -92,10 +92,10 @@ def test_an_ignore_may_be_for_one_slot() -> None:
 def test_a_repair_leaves_alone_what_is_ignored(unsafe: bool) -> None:
     clip = two_flips(Ignore("QA104", ARM, ""))
     repair = repair_clip(clip, unsafe=unsafe)
-    np.testing.assert_array_equal(values_of(repair.clip, 0), values_of(clip, 0))
-    assert np.abs(values_of(repair.clip, 1) - values_of(clip, 1)).max() > 1
+    np.testing.assert_array_equal(values_of(repair.subject, 0), values_of(clip, 0))
+    assert np.abs(values_of(repair.subject, 1) - values_of(clip, 1)).max() > 1
     assert [(a.code, a.tracks) for a in repair.applied] == [("QA104", 1)]
-    assert audit_clip(repair.clip) == [] and repair.clip.ignores == clip.ignores
+    assert audit_clip(repair.subject) == [] and repair.subject.ignores == clip.ignores
     every = repair_clip(replace(clip, ignores=(Ignore("QA104", ARM, ""), Ignore("QA104", LEG, ""))), unsafe=unsafe)
     assert every.applied == () and every.refused == ()
 

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quat_audit.audit.pipeline import audit_clip
-from quat_audit.audit.repair import repair_clip
 from quat_audit.motion.clip import BEZIER, CONSTANT, EULER, LINEAR, QUATERNION, SLERP, Clip
 from quat_audit.motion.keys import rotation_keys, rotation_steps
 from tests.clips import (
@@ -24,6 +22,7 @@ from tests.clips import (
     track_clip,
     turns,
 )
+from tests.judging import audit_clip, repair_clip
 from tests.oracle import scalar_raw, union_rows
 
 TIMES = [1.0, 5.0, 12.0, 20.0]
@@ -143,7 +142,7 @@ def test_a_lone_euler_channel_is_judged_although_nobody_plays_it() -> None:
     (finding,) = [f for f in audit_clip(clip) if f.code == "QA201"]
     assert finding.fix == "safe"
     repair = repair_clip(clip)
-    assert np.degrees(repair.clip.curves.co[:, 1]) == pytest.approx([170, 185])
+    assert np.degrees(repair.subject.curves.co[:, 1]) == pytest.approx([170, 185])
     assert repair.proof.max_key_change_deg < 1e-4
 
 

@@ -14,18 +14,8 @@ import numpy as np
 import pytest
 
 from quat_audit import api
-from quat_audit.findings.finding import (
-    Applied,
-    ClipRow,
-    FileRepair,
-    FileReport,
-    Finding,
-    Occurrences,
-    Proof,
-    Refused,
-    Report,
-    worst,
-)
+from quat_audit.findings.finding import Finding, Occurrences, worst
+from quat_audit.findings.report import Applied, ClipRow, FileRepair, FileReport, Proof, Refused, Report
 from quat_audit.reports import FORMATS, json_report, text
 from tests.json_schema import validate
 

@@ -10,11 +10,12 @@ import pytest
 
 pytest.importorskip("bpy")  # the module needs none, the package that it is in does
 
-from quat_audit.audit.pipeline import audit_clip, clip_row
+from quat_audit.audit.pipeline import clip_row
 from quat_audit.motion.clip import Clip
 from quat_audit.results.memory import STATES_KEPT, Results
 from quat_audit.results.rows import Filters, Place, PlaceResult, clip_result, fingerprint
 from tests import clips
+from tests.judging import audit_clip
 
 HERE = Place(7, 1, 0, 0)
 

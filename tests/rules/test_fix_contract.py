@@ -14,8 +14,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from quat_audit.audit.pipeline import audit_clip
-from quat_audit.audit.repair import repair_clip
 from quat_audit.motion.clip import (
     BEZIER,
     CONSTANT,
@@ -33,6 +31,7 @@ from quat_audit.motion.clip import (
 from quat_audit.rules import RULES
 from tests.clips import channel_clip, free_handles, joined, random_quaternions, track_clip, turns
 from tests.contract import assert_contract, assert_same, at_fault, fixable
+from tests.judging import audit_clip, repair_clip
 
 fixed = settings(
     derandomize=True, deadline=None, max_examples=100, database=None, suppress_health_check=list(HealthCheck)
@@ -213,10 +212,10 @@ def test_what_is_clean_stays_bit_for_bit(recipe: Recipe) -> None:
         replace(recipe, motion="smooth", signs="none", lengths="unit", broken="none", layout="whole", locked="")
     )
     if not audit_clip(clean):
-        assert repair_clip(clean, unsafe=True).clip is clean
+        assert repair_clip(clean, unsafe=True).subject is clean
     locked = build(replace(recipe, locked="read_only"))
     repair = repair_clip(locked, unsafe=True)
-    assert repair.clip is locked
+    assert repair.subject is locked
     assert_same(locked, build(replace(recipe, locked="read_only")))
     assert {(r.code, r.data_path) for r in repair.refused} == set(fixable(locked, RULES, True))
 
@@ -234,7 +233,7 @@ def test_sound_neighbours_are_not_touched(recipe: Recipe, seed: int) -> None:
     if at_fault(sound, RULES):
         return
     clip = joined(build(recipe), sound)
-    after = repair_clip(clip, unsafe=True).clip
+    after = repair_clip(clip, unsafe=True).subject
     rows_before = [clip.curves.rows(int(c)) for c in clip.tracks.curves[-1]]
     rows_after = [after.curves.rows(int(c)) for c in after.tracks.curves[-1]]
     for a, b in zip(rows_before, rows_after, strict=True):

@@ -6,8 +6,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from quat_audit.audit.pipeline import audit_clip
 from quat_audit.motion.clip import QUATERNION, Clip, Track, make_curves, make_tracks
+from tests.judging import audit_clip
 
 TURN = [[1, 0, 0, 0], [-0.9848077530, 0, 0, -0.1736481777], [0.9396926208, 0, 0, 0.3420201433]]
 

@@ -8,14 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quat_audit.audit.pipeline import audit_clip
-from quat_audit.audit.repair import repair_clip
 from quat_audit.motion.clip import BEZIER, CONSTANT, LINEAR, QUATERNION, SLERP, Clip
 from quat_audit.rules import RULES
 from quat_audit.rules.qa102_zero_length_quaternion import RULE
 from quat_audit.rules.qa104_sign_flip import RULE as SIGN_FLIP
 from tests.clips import NAN, euler_clip, joined, quaternion_clip, track_clip, turns, values_of
 from tests.contract import assert_contract, found
+from tests.judging import audit_clip, repair_clip
 from tests.oracle import scalar_slerp, turn_deg
 
 TIMES = [1.0, 3.0, 11.0, 12.0]
@@ -31,7 +30,7 @@ def zeroed(rows: Any, **options: Any) -> Clip:
 def test_unit_keys_and_euler_zeros_are_silent() -> None:
     clip = joined(quaternion_clip(TIMES, turns("X", DEGREES)), euler_clip([1, 2], np.zeros((2, 3)), bone="Leg"))
     assert found(clip, RULE) == []
-    assert repair_clip(clip, [RULE], unsafe=True).clip is clip
+    assert repair_clip(clip, [RULE], unsafe=True).subject is clip
 
 
 @pytest.mark.parametrize(
@@ -49,7 +48,7 @@ def test_the_limit_is_a_millionth(length: float, is_zero: bool) -> None:
 @pytest.mark.parametrize("mode", [CONSTANT, LINEAR, BEZIER, SLERP])
 def test_it_is_bridged_by_the_slerp_of_its_valid_neighbours(dtype: Any, mode: int) -> None:
     clip = zeroed([1, 2], dtype=dtype, interpolation=mode, handles="thirds")
-    after = assert_contract(clip, RULE).clip
+    after = assert_contract(clip, RULE).subject
     ends = turns((1, -1, 2), DEGREES)[[0, 3]]
     for row, time in ((1, 3.0), (2, 11.0)):
         assert turn_deg(scalar_slerp(ends[0], ends[1], (time - 1) / 11), values_of(after)[row]) < 1e-4
@@ -58,7 +57,7 @@ def test_it_is_bridged_by_the_slerp_of_its_valid_neighbours(dtype: Any, mode: in
 
 def test_handles_of_a_bridged_key_lie_on_the_chords() -> None:
     clip = zeroed(1, interpolation=BEZIER, handles="thirds", dtype=np.float64)
-    c = assert_contract(clip, RULE).clip.curves
+    c = assert_contract(clip, RULE).subject.curves
     for start in (0, 4, 8, 12):
         np.testing.assert_allclose(c.handle_left[start + 1], c.co[start + 1] + (c.co[start] - c.co[start + 1]) / 3)
         np.testing.assert_allclose(c.handle_right[start + 1], c.co[start + 1] + (c.co[start + 2] - c.co[start + 1]) / 3)
@@ -67,15 +66,15 @@ def test_handles_of_a_bridged_key_lie_on_the_chords() -> None:
 @pytest.mark.parametrize("rows, donor", [([0], 1), ([0, 1], 2), ([3], 2)])
 def test_with_one_valid_side_it_is_held(rows: list[int], donor: int) -> None:
     clip = zeroed(rows)
-    after = assert_contract(clip, RULE).clip
+    after = assert_contract(clip, RULE).subject
     assert all(values_of(after)[row].tobytes() == values_of(clip)[donor].tobytes() for row in rows)
 
 
 def test_without_a_valid_key_it_is_unsafe_and_becomes_the_rest_rotation() -> None:
     clip = zeroed(slice(None))
     assert [fix for *_, fix in found(clip, RULE)] == ["unsafe"] * 4
-    assert assert_contract(clip, RULE).clip is clip
-    assert np.array_equal(values_of(assert_contract(clip, RULE, unsafe=True).clip), np.tile([1, 0, 0, 0], (4, 1)))
+    assert assert_contract(clip, RULE).subject is clip
+    assert np.array_equal(values_of(assert_contract(clip, RULE, unsafe=True).subject), np.tile([1, 0, 0, 0], (4, 1)))
 
 
 @pytest.mark.parametrize("times", [[1.0, 6.0, 11.0], [1.0, 4.3, 11.0]])
@@ -87,7 +86,7 @@ def test_between_neighbours_of_opposite_sign_it_is_repaired_all_the_same(times: 
     clip = quaternion_clip(times, q, interpolation=mode, handles="thirds")
     repair = assert_contract(clip, RULE)
     assert repair.refused == () and len(repair.applied) == 1
-    assert found(assert_contract(clip, [RULE, SIGN_FLIP]).clip, SIGN_FLIP) == []
+    assert found(assert_contract(clip, [RULE, SIGN_FLIP]).subject, SIGN_FLIP) == []
 
 
 def test_dots_with_a_zero_key_are_no_flips() -> None:
@@ -99,7 +98,7 @@ def test_dots_with_a_zero_key_are_no_flips() -> None:
 def test_a_nan_neighbour_is_no_support() -> None:
     q = turns("X", [0.0, 10.0, 20.0, 30.0])
     q[1], q[2] = 0.0, NAN
-    after = repair_clip(quaternion_clip([1, 2, 3, 4], q), [RULE]).clip
+    after = repair_clip(quaternion_clip([1, 2, 3, 4], q), [RULE]).subject
     assert turn_deg(turns("X", [10.0])[0], values_of(after)[1]) < 1e-4
     assert np.isnan(values_of(after)[2]).all()
 
@@ -108,7 +107,7 @@ def test_times_of_components_a_little_apart_stay() -> None:
     q = turns("X", DEGREES)
     q[1] = 0.0
     clip = track_clip(QUATERNION, {p: (np.array(TIMES) + 0.002 * p, q[:, p]) for p in range(4)}, dtype=np.float64)
-    after = assert_contract(clip, RULE).clip
+    after = assert_contract(clip, RULE).subject
     assert after.curves.co[:, 0].tobytes() == clip.curves.co[:, 0].tobytes()
 
 
@@ -118,7 +117,7 @@ def test_components_at_different_times_are_completed_first() -> None:
     keys |= {1: ([1, 9], [0.0, 0.0]), 2: ([1, 5, 9], [0.0] * 3), 3: ([1, 5, 9], [0.0] * 3)}
     clip = track_clip(QUATERNION, keys)
     assert found(clip, RULE) == []
-    after = assert_contract(clip, RULES).clip
+    after = assert_contract(clip, RULES).subject
     assert after.curves.counts.tolist() == [3, 3, 3, 3]
     assert found(after, RULE) == []
     np.testing.assert_allclose(np.linalg.norm(values_of(after), axis=1), 1, atol=1e-6)

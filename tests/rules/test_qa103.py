@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quat_audit.audit.pipeline import audit_clip
-from quat_audit.audit.repair import repair_clip
 from quat_audit.motion.clip import BEZIER, CONSTANT, CUBIC, LINEAR, QUATERNION, SLERP, Clip
 from quat_audit.rules import RULES
 from quat_audit.rules.qa103_non_unit_quaternion import RULE
 from tests.clips import NAN, free_handles, quaternion_clip, random_quaternions, times_of, track_clip, turns, values_of
 from tests.contract import assert_contract, found, measured
+from tests.judging import audit_clip, repair_clip
 from tests.oracle import scalar_raw, scalar_rotation, turn_deg
 
 TIMES = [1.0, 11.0, 21.0]
@@ -30,7 +29,7 @@ def test_the_tolerance(off: float, reported: bool, sign: int) -> None:
     clip = scaled([1, 1 + sign * off, 1], dtype=np.float64)
     assert len(found(clip, RULE)) == reported
     repair = assert_contract(clip, RULE)
-    assert (repair.clip is clip) is not reported
+    assert (repair.subject is clip) is not reported
 
 
 def test_what_is_below_is_bit_for_bit_untouched() -> None:
@@ -38,7 +37,7 @@ def test_what_is_below_is_bit_for_bit_untouched() -> None:
     q = np.round(turns((0, 0.1, 1), [0.0, 1.0, 2.0]) * 1e4) / 1e4
     clip = quaternion_clip(TIMES, q)
     assert np.any(np.linalg.norm(q, axis=1) != 1)
-    assert assert_contract(clip, RULE, unsafe=True).clip is clip
+    assert assert_contract(clip, RULE, unsafe=True).subject is clip
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -93,7 +92,7 @@ def test_value_and_both_handles_are_divided_by_the_length(dtype: Any, tolerance:
     rng = np.random.default_rng(5)
     q = turns(rng.normal(size=3), [0, 30, 60]) * np.array([[1.0], [2.5], [1.0]])
     clip = quaternion_clip(TIMES, q, interpolation=mode, handles="thirds", dtype=dtype)
-    after = assert_contract(clip, RULE).clip
+    after = assert_contract(clip, RULE).subject
     np.testing.assert_allclose(np.linalg.norm(values_of(after), axis=1), 1, atol=tolerance)
     for name in ("co", "handle_left", "handle_right"):
         was, now = (getattr(c.curves, name).reshape(4, 3, 2) for c in (clip, after))
@@ -108,7 +107,7 @@ def test_handles_that_would_make_the_path_longer_are_a_reason_to_refuse() -> Non
     q = turns(rng.normal(size=3), [0, 30, 60]) * np.array([[1.0], [2.5], [1.0]])
     clip = quaternion_clip(TIMES, q, interpolation=BEZIER, handles=free_handles(rng, TIMES, q, 0.05))
     repair = assert_contract(clip, RULE)
-    assert repair.clip is clip
+    assert repair.subject is clip
     assert "longer" in repair.refused[0].why
 
 
@@ -129,7 +128,7 @@ def test_zero_and_nan_keys_are_left_to_their_rules() -> None:
 @pytest.mark.parametrize("length", [1.1e-6, 1e-3, 1e5])
 def test_extreme_lengths_keep_their_rotation(length: float) -> None:
     clip = scaled([1, length, 1])
-    after = assert_contract(clip, RULE).clip
+    after = assert_contract(clip, RULE).subject
     assert abs(np.linalg.norm(values_of(after)[1]) - 1) < 1e-6
 
 
@@ -137,8 +136,8 @@ def test_misaligned_tracks_are_repaired_once_completed() -> None:
     q = turns("X", [0, 40, 80]) * np.array([[1.0], [1.5], [1.0]])
     keys = {p: (TIMES, q[:, p]) for p in (0, 1, 2)} | {3: ([1, 21], [0, 0])}
     clip = track_clip(QUATERNION, keys)
-    assert assert_contract(clip, RULE).clip is clip
-    after = assert_contract(clip, RULES).clip
+    assert assert_contract(clip, RULE).subject is clip
+    after = assert_contract(clip, RULES).subject
     np.testing.assert_allclose(np.linalg.norm(values_of(after), axis=1), 1, atol=1e-6)
     assert times_of(after).tolist() == TIMES
 

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quat_audit.audit.pipeline import audit_clip
-from quat_audit.audit.repair import repair_clip
 from quat_audit.motion.clip import (
     BEZIER,
     CONSTANT,
@@ -38,6 +36,7 @@ from tests.clips import (
     values_of,
 )
 from tests.contract import assert_contract, found, measured
+from tests.judging import audit_clip, repair_clip
 from tests.oracle import path_deg, scalar_raw, scalar_rotation, turn_deg
 
 
@@ -66,7 +65,7 @@ def test_reference_1_twenty_degrees_with_the_end_negated() -> None:
     assert measured(clip, RULE, "dot")[0] == pytest.approx(-0.9848077, abs=1e-7)
     middle = scalar_rotation(clip, 0, scalar_raw(clip, 0, 6.0))
     assert middle is not None and turn_deg(about("Z", 0), middle) == pytest.approx(170, abs=1e-9)
-    after = assert_contract(clip, RULE).clip
+    after = assert_contract(clip, RULE).subject
     middle = scalar_rotation(after, 0, scalar_raw(after, 0, 6.0))
     assert middle is not None and turn_deg(about("Z", 10), middle) < 1e-9
 
@@ -76,7 +75,7 @@ def test_reference_2_the_same_rotation_with_the_other_sign() -> None:
     assert scalar_raw(clip, 0, 6.0) == [0, 0, 0, 0]
     assert found(clip, RULE) == [((1, 11), "visible", "error", "safe")]
     assert measured(clip, RULE, "swept_deg")[0] == pytest.approx(360, abs=1e-6)
-    after = assert_contract(clip, RULE).clip
+    after = assert_contract(clip, RULE).subject
     for time in np.linspace(1, 11, 30):
         assert scalar_raw(after, 0, float(time)) == [1, 0, 0, 0]
 
@@ -85,7 +84,7 @@ def test_reference_2_the_same_rotation_with_the_other_sign() -> None:
 def test_reference_3_a_zero_dot_keeps_its_sign(zero: float) -> None:
     clip = quaternion_clip([1, 11], [[1, zero, 0, zero], [zero, 0, zero, -1]])
     assert found(clip, RULE) == []
-    assert assert_contract(clip, RULE, unsafe=True).clip is clip
+    assert assert_contract(clip, RULE, unsafe=True).subject is clip
 
 
 def test_reference_13_linear_keys_21_degrees_apart() -> None:
@@ -94,7 +93,7 @@ def test_reference_13_linear_keys_21_degrees_apart() -> None:
     middle = scalar_rotation(clip, 0, scalar_raw(clip, 0, 6.0))
     assert middle is not None and turn_deg(about("Z", 0), middle) == pytest.approx(169.5, abs=1e-3)
     assert measured(clip, RULE, "swept_deg")[0] == pytest.approx(339, abs=1e-3)
-    after = assert_contract(clip, RULE).clip
+    after = assert_contract(clip, RULE).subject
     middle = scalar_rotation(after, 0, scalar_raw(after, 0, 6.0))
     assert middle is not None and turn_deg(about("Z", 10.5), middle) < 1e-4
 
@@ -105,7 +104,7 @@ def test_reference_14_default_bezier_handles() -> None:
     middle = scalar_rotation(clip, 0, scalar_raw(clip, 0, 6.0))
     assert middle is not None and turn_deg(about("Z", 0), middle) == pytest.approx(175, abs=1e-3)
     assert measured(clip, RULE, "swept_deg")[0] == pytest.approx(350, rel=1e-3)
-    after = assert_contract(clip, RULE).clip
+    after = assert_contract(clip, RULE).subject
     assert path_deg(after, 0, 1, 11) == pytest.approx(10, abs=1e-3)
 
 
@@ -119,7 +118,7 @@ def test_clean_tracks_are_silent() -> None:
         quaternion_clip(range(5), -turns("X", [0, 10, 20, 30, 40]), bone="Leg", interpolation=BEZIER, handles="thirds"),
     )
     assert found(clip, RULE) == []
-    assert repair_clip(clip, [RULE], unsafe=True).clip is clip
+    assert repair_clip(clip, [RULE], unsafe=True).subject is clip
 
 
 @pytest.mark.parametrize("dot, flips", [(-0.9e-3, False), (-1.1e-3, True), (1e-3, False), (0.0, False)])
@@ -205,8 +204,8 @@ def test_components_at_different_times_are_judged_but_repaired_later() -> None:
     clip = track_clip(QUATERNION, keys)
     assert len(found(clip, RULE)) == 1
     repair = assert_contract(clip, RULE)
-    assert repair.clip is clip and len(repair.refused) == 1
-    assert found(assert_contract(clip, RULES).clip, RULE) == []
+    assert repair.subject is clip and len(repair.refused) == 1
+    assert found(assert_contract(clip, RULES).subject, RULE) == []
 
 
 def test_what_cannot_be_evaluated_is_not_judged() -> None:
@@ -234,7 +233,7 @@ def test_signs_are_chosen_along_the_track_and_the_first_stays(dtype: Any, mode: 
     clip = quaternion_clip(
         np.arange(12) * 4.0, smooth * signs[:, None], interpolation=mode, handles="thirds", dtype=dtype
     )
-    after = assert_contract(clip, RULE).clip
+    after = assert_contract(clip, RULE).subject
     stored = values_of(clip)
     wanted = stored * (signs[0] * signs)[:, None].astype(dtype)
     assert np.array_equal(values_of(after), wanted)
@@ -252,9 +251,9 @@ def test_pairs_that_may_be_meant_keep_their_relative_sign() -> None:
     q = turns("Z", [0, 10, 150, 160]) * [[1], [-1], [1], [-1]]
     clip = quaternion_clip([1, 11, 21, 31], q)
     assert [kind for _, kind, *_ in found(clip, RULE)] == ["visible", "ambiguous", "visible"]
-    safe = assert_contract(clip, RULE).clip
+    safe = assert_contract(clip, RULE).subject
     assert np.sign(dots(safe)).tolist() == [1, -1, 1]
-    assert np.sign(dots(assert_contract(clip, RULE, unsafe=True).clip)).tolist() == [1, 1, 1]
+    assert np.sign(dots(assert_contract(clip, RULE, unsafe=True).subject)).tolist() == [1, 1, 1]
 
 
 def test_a_half_turn_is_never_turned_round() -> None:
@@ -262,7 +261,7 @@ def test_a_half_turn_is_never_turned_round() -> None:
     half = [0.0, 0.0, 0.0, -1.0]
     q = np.array([about("Z", 0), half, -np.array(about("Z", 190)) * -1])
     clip = quaternion_clip([1, 11, 21], q, dtype=np.float64)
-    after = assert_contract(clip, RULE, unsafe=True).clip
+    after = assert_contract(clip, RULE, unsafe=True).subject
     assert values_of(after)[:2].tobytes() == values_of(clip)[:2].tobytes()
     assert dots(after)[1] > 0
 
@@ -273,7 +272,7 @@ def test_each_track_on_its_own() -> None:
     for number in range(5):
         q = turns(rng.normal(size=3), np.arange(number) * 20.0) * rng.choice([-1.0, 1.0], (number, 1))
         parts.append(quaternion_clip(np.arange(number) * 2.0, q, bone=f"Bone{number}"))
-    after = assert_contract(joined(*parts), RULE).clip
+    after = assert_contract(joined(*parts), RULE).subject
     for track, part in enumerate(parts):
         assert np.all(dots(after, track) > 0)
         if len(values_of(part)):
@@ -282,7 +281,7 @@ def test_each_track_on_its_own() -> None:
 
 def test_a_track_at_rest_in_the_other_hemisphere_is_no_flip() -> None:
     clip = quaternion_clip([1, 2, 3], -turns("X", [0, 1, 2]))
-    assert assert_contract(clip, RULE, unsafe=True).clip is clip
+    assert assert_contract(clip, RULE, unsafe=True).subject is clip
 
 
 @pytest.mark.parametrize("mode, refused", [(CYCLE_REPEAT, False), (CYCLE_MIRROR, False), (CYCLE_REPEAT_OFFSET, True)])
@@ -293,9 +292,9 @@ def test_cycles_that_add_up_would_show_another_pose(mode: str, refused: bool) ->
     repair = assert_contract(clip, RULE)
     assert bool(repair.refused) is refused
     if refused:
-        assert repair.clip is clip and "keyed rotation would change" in repair.refused[0].why
+        assert repair.subject is clip and "keyed rotation would change" in repair.refused[0].why
     else:
-        assert np.all(dots(repair.clip) > 0)
+        assert np.all(dots(repair.subject) > 0)
 
 
 def test_a_path_that_would_get_longer_is_refused() -> None:
@@ -313,7 +312,7 @@ def test_a_path_that_would_get_longer_is_refused() -> None:
     before = path_deg(clip, 0, 1, 11)
     flipped = quaternion_clip([1, 11], [q[0], -q[1]], interpolation=BEZIER, handles=(left * [1, 1], right * [1, 1]))
     assert before is not None and path_deg(flipped, 0, 1, 11) is not None
-    assert repair.clip is clip or (path_deg(repair.clip, 0, 1, 11) or 0) <= before + 0.05
+    assert repair.subject is clip or (path_deg(repair.subject, 0, 1, 11) or 0) <= before + 0.05
 
 
 def test_counts_are_keys_not_components() -> None:

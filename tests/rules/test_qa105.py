@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quat_audit.audit.pipeline import audit_clip
-from quat_audit.audit.repair import repair_clip
 from quat_audit.motion.clip import BACK, BEZIER, CONSTANT, LINEAR, SINE, SLERP, Clip
 from quat_audit.rules import RULES
 from quat_audit.rules.qa105_collapsing_interpolation import HARMLESS_HANDLE, LIMITS, RULE
 from tests.clips import free_handles, joined, quaternion_clip, random_path, times_of, turns, values_of
 from tests.contract import assert_contract, found, measured
+from tests.judging import audit_clip, repair_clip
 from tests.oracle import path_deg, scalar_raw, scalar_rotation, scalar_slerp, turn_deg
 
 
@@ -45,7 +44,7 @@ def least_norm(clip: Clip, start: float, end: float) -> float:
 def test_plain_tracks_are_silent(mode: int) -> None:
     clip = quaternion_clip(np.arange(8) * 3, turns((1, 2, 3), np.arange(8) * 40), interpolation=mode, handles="thirds")
     assert found(clip, RULE) == []
-    assert repair_clip(clip, [RULE], unsafe=True).clip is clip
+    assert repair_clip(clip, [RULE], unsafe=True).subject is clip
 
 
 @pytest.mark.parametrize("deepest, collapses", [(0.09, True), (0.11, False), (0.3, False)])
@@ -115,7 +114,7 @@ def test_no_step_that_collapses_is_missed(seed: int) -> None:
 
 def test_safe_repair_leaves_it_alone() -> None:
     clip = through_zero()
-    assert assert_contract(clip, RULE).clip is clip
+    assert assert_contract(clip, RULE).subject is clip
 
 
 @pytest.mark.parametrize("degrees", [40.0, 100.0, 170.0])
@@ -129,7 +128,7 @@ def test_unsafe_repair_inserts_keys_on_the_slerp(degrees: float, dtype: Any) -> 
     clip = quaternion_clip([1, 21], q, interpolation=BEZIER, handles=(left, right), dtype=dtype)
     assert len(found(clip, RULE)) == 1
     repair = assert_contract(clip, RULE, unsafe=True)
-    after = repair.clip
+    after = repair.subject
     times = times_of(after)
     assert len(times) == max(math.ceil(degrees / 30), 2) + 1
     for time, value in zip(times, values_of(after), strict=True):
@@ -146,7 +145,7 @@ def test_easing_gives_way_to_straight_lines() -> None:
     q = turns("Z", [0, 170]) * [[0.09], [0.09]]
     clip = quaternion_clip([1, 11], q, interpolation=SINE, easing=[0, 0])
     assert len(found(clip, RULE)) == 1
-    after = assert_contract(clip, RULE, unsafe=True).clip
+    after = assert_contract(clip, RULE, unsafe=True).subject
     assert set(after.curves.interpolation[after.curves.origin != 1].tolist()) == {LINEAR}
 
 
@@ -156,12 +155,12 @@ def test_a_step_too_short_for_a_key_keeps_its_keys(gap: float) -> None:
     clip = through_zero(gap)
     assert len(found(clip, RULE)) == 1
     repair = assert_contract(clip, RULE, unsafe=True)
-    assert repair.clip is clip and len(repair.refused) == 1
+    assert repair.subject is clip and len(repair.refused) == 1
 
 
 def test_other_steps_and_tracks_stay() -> None:
     beside = quaternion_clip([1, 6, 11], turns("X", [0, 20, 40]), bone="Leg", interpolation=BEZIER, handles="thirds")
     clip = joined(through_zero(dtype=np.float32), beside)
-    after = assert_contract(clip, RULE, unsafe=True).clip
+    after = assert_contract(clip, RULE, unsafe=True).subject
     assert values_of(after, 1).tobytes() == values_of(beside).tobytes()
-    assert found(assert_contract(clip, RULES, unsafe=True).clip, RULE) == []
+    assert found(assert_contract(clip, RULES, unsafe=True).subject, RULE) == []

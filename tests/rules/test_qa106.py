@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quat_audit.audit.pipeline import audit_clip
-from quat_audit.audit.repair import repair_clip
 from quat_audit.motion.clip import BEZIER, CONSTANT, EXPO, LINEAR, SLERP, Clip, Cycles
 from quat_audit.rules import RULES
 from quat_audit.rules.qa104_sign_flip import RULE as SIGN_FLIP
 from quat_audit.rules.qa106_half_turn_step import RULE
 from tests.clips import about, free_handles, joined, quaternion_clip, random_path, times_of, turns, values_of
 from tests.contract import assert_contract, found, measured
+from tests.judging import audit_clip, repair_clip
 from tests.oracle import scalar_raw, scalar_rotation, turn_deg
 
 
@@ -33,7 +32,7 @@ def half(side: float = 1.0, **options: Any) -> Clip:
 def test_smaller_steps_are_silent(degrees: float) -> None:
     clip = step(degrees)
     assert found(clip, RULE) == []
-    assert repair_clip(clip, [RULE], unsafe=True).clip is clip
+    assert repair_clip(clip, [RULE], unsafe=True).subject is clip
 
 
 @pytest.mark.parametrize(
@@ -61,7 +60,7 @@ def test_the_limit_of_the_dot_product(dot: float, kind: str | None) -> None:
 def test_a_zero_dot_is_reported_whatever_plays_and_its_sign_stays(mode: int, zero: float) -> None:
     clip = quaternion_clip([1, 11], [[1, zero, 0, zero], [zero, 0, 0, -1]], interpolation=mode)
     assert [k for _, k, *_ in found(clip, RULE)] == ["half-turn"]
-    assert assert_contract(clip, RULES).clip is clip
+    assert assert_contract(clip, RULES).subject is clip
 
 
 def test_held_large_steps_are_no_matter() -> None:
@@ -72,7 +71,7 @@ def test_held_large_steps_are_no_matter() -> None:
 def test_a_repaired_flip_of_a_large_step_is_only_then_fragile() -> None:
     clip = quaternion_clip([1, 11], turns("Z", [0, 150]) * [[1], [-1]])
     assert found(clip, RULE) == []
-    after = repair_clip(clip, [SIGN_FLIP], unsafe=True).clip
+    after = repair_clip(clip, [SIGN_FLIP], unsafe=True).subject
     assert [k for _, k, *_ in found(after, RULE)] == ["fragile"]
 
 
@@ -83,8 +82,8 @@ def test_the_message_says_how_far() -> None:
 
 def test_safe_repair_never_touches_it() -> None:
     clip = joined(half(), step(150, bone="B"), step(-180, bone="C", interpolation=BEZIER, handles="thirds"))
-    assert assert_contract(clip, RULE).clip is clip
-    assert assert_contract(clip, RULES).clip is clip
+    assert assert_contract(clip, RULE).subject is clip
+    assert assert_contract(clip, RULES).subject is clip
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -92,7 +91,7 @@ def test_safe_repair_never_touches_it() -> None:
 @pytest.mark.parametrize("mode", [LINEAR, BEZIER])
 def test_unsafe_repair_keys_the_middle_on_the_side_that_plays(dtype: Any, side: float, mode: int) -> None:
     clip = half(side, dtype=dtype, interpolation=mode, handles="thirds")
-    after = assert_contract(clip, RULE, unsafe=True).clip
+    after = assert_contract(clip, RULE, unsafe=True).subject
     assert times_of(after).tolist() == [1, 6, 11]
     middle = values_of(after)[1]
     assert turn_deg(about("Z", 90 * side), middle) < 1e-4
@@ -108,7 +107,7 @@ def test_unsafe_repair_keys_the_middle_on_the_side_that_plays(dtype: Any, side: 
 
 
 def test_a_fragile_step_is_divided_into_equal_halves() -> None:
-    after = assert_contract(step(170, axis=(1, 2, 3)), RULE, unsafe=True).clip
+    after = assert_contract(step(170, axis=(1, 2, 3)), RULE, unsafe=True).subject
     q = values_of(after)
     assert turn_deg(q[0], q[1]) == pytest.approx(85, abs=0.1)
     assert turn_deg(q[1], q[2]) == pytest.approx(85, abs=0.1)
@@ -121,7 +120,7 @@ def test_where_the_time_is_uneven_the_turn_is_halved_not_the_time() -> None:
     right[0, :, 0], left[1, :, 0] = 19, 20
     left[1, :, 1] = q[0]
     clip = quaternion_clip([1, 21], q, interpolation=BEZIER, handles=(left, right), dtype=np.float64)
-    after = assert_contract(clip, RULE, unsafe=True).clip
+    after = assert_contract(clip, RULE, unsafe=True).subject
     middle = values_of(after)[1]
     assert 14 < times_of(after)[1] < 21
     assert max(turn_deg(q[0], middle), turn_deg(middle, q[1])) < 120
@@ -139,7 +138,7 @@ def test_where_the_time_is_uneven_the_turn_is_halved_not_the_time() -> None:
 def test_what_cannot_be_divided_is_refused_and_not_tried_again(options: dict[str, Any], gap: float) -> None:
     clip = quaternion_clip([1, 1 + gap], [[1, 0, 0, 0], [0, 0, 0, 1]], **options)
     repair = assert_contract(clip, RULE, unsafe=True)
-    assert repair.clip is clip
+    assert repair.subject is clip
     assert [r.code for r in repair.refused] == ["QA106"]
 
 
@@ -147,7 +146,7 @@ def test_what_cannot_be_divided_is_refused_and_not_tried_again(options: dict[str
 def test_where_no_side_plays_there_is_no_repair(options: dict[str, Any]) -> None:
     clip = half(**options)
     assert found(clip, RULE) == [((1, 11), "half-turn", "note", "none")]
-    assert assert_contract(clip, RULE, unsafe=True).clip is clip
+    assert assert_contract(clip, RULE, unsafe=True).subject is clip
 
 
 def test_keys_that_other_repairs_made_are_left() -> None:
@@ -156,7 +155,7 @@ def test_keys_that_other_repairs_made_are_left() -> None:
     keys = quaternion_clip([1, 11, 21], np.concatenate([q, q[:1]]), bone="Leg", dtype=np.float64)
     keys.curves.origin[1::3] = -1
     keys.curves.co[1::3, 1] *= 1.0005
-    after = repair_clip(joined(half(dtype=np.float64), keys), [RULE], unsafe=True).clip
+    after = repair_clip(joined(half(dtype=np.float64), keys), [RULE], unsafe=True).subject
     assert values_of(after, 1).tobytes() == values_of(keys).tobytes()
 
 
@@ -168,5 +167,5 @@ def test_random_tracks(seed: int) -> None:
     clip = quaternion_clip(times, q, interpolation=BEZIER, handles=free_handles(rng, times, q, 0.05))
     large = [i for i in range(9) if turn_deg(q[i] / np.linalg.norm(q[i]), q[i + 1]) > 120]
     assert [frames for frames, *_ in found(clip, RULE)] == [(times[i], times[i + 1]) for i in large]
-    after = assert_contract(clip, RULE, unsafe=True, path_kept=False).clip
+    after = assert_contract(clip, RULE, unsafe=True, path_kept=False).subject
     assert len(times_of(after)) == 10 + len(large)

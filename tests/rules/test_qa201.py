@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quat_audit.audit.pipeline import audit_clip
-from quat_audit.audit.repair import repair_clip
 from quat_audit.findings.finding import Finding
 from quat_audit.motion.clip import BEZIER, CONSTANT, CUBIC, EULER, Clip
 from quat_audit.rules.qa201_euler_wraparound import RULE
 from tests.clips import NAN, euler_clip, free_handles, joined, quaternion_clip, times_of, track_clip, values_of
 from tests.contract import assert_contract, assert_same
+from tests.judging import audit_clip, repair_clip
 from tests.oracle import path_deg, scalar_raw, scalar_rotation, turn_deg
 
 ORDERS = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
@@ -111,9 +110,9 @@ def test_one_axis(name, order, axis):
     for unsafe in (False, True):
         repair = assert_contract(clip, RULE, unsafe=unsafe)
         repairable = [e for e in expected if unsafe or e[3] == "safe"]
-        assert (repair.clip is clip) == (not repairable)
+        assert (repair.subject is clip) == (not repairable)
         # What is left differs by whole turns only, and keys before the first repaired step not at all.
-        moved = np.degrees(values_of(repair.clip) - values_of(clip)) / 360
+        moved = np.degrees(values_of(repair.subject) - values_of(clip)) / 360
         np.testing.assert_allclose(moved, np.round(moved), atol=1e-5)
         first = min((f[0][1] for f in repairable), default=math.inf)
         assert np.all(moved[np.array(frames) < first] == 0)
@@ -162,8 +161,8 @@ def test_equivalent_triple(order):
     assert [f[0] for f in found(clip)] == [(1, 2), (3, 4)]
     assert {f[1:] for f in found(clip)} == {("latent", "warning", "safe")}
     repair = assert_contract(clip, RULE)
-    np.testing.assert_allclose(np.degrees(values_of(repair.clip)), path, atol=2e-5)
-    np.testing.assert_array_equal(values_of(repair.clip)[[0, 3]], values_of(clip)[[0, 3]])
+    np.testing.assert_allclose(np.degrees(values_of(repair.subject)), path, atol=2e-5)
+    np.testing.assert_array_equal(values_of(repair.subject)[[0, 3]], values_of(clip)[[0, 3]])
 
 
 @pytest.mark.parametrize("order", ORDERS)
@@ -174,7 +173,7 @@ def test_a_triple_of_another_order_is_another_rotation(order):
     path[1] = equivalent(path[1], other)
     for unsafe in (False, True):
         repair = assert_contract(euler_clip([1, 2], path, order), RULE, unsafe=unsafe)
-        assert np.abs(np.degrees(values_of(repair.clip)[1]) - near).max() > 1
+        assert np.abs(np.degrees(values_of(repair.subject)[1]) - near).max() > 1
 
 
 @pytest.mark.parametrize("order", ORDERS)
@@ -184,14 +183,14 @@ def test_the_first_key_keeps_its_representation(order):
     assert found(clip) == []
     broken = np.concatenate([path[:1], [[14, 15, 33], [18, 12, 31]]])
     repair = assert_contract(euler_clip([1, 2, 3], broken, order), RULE)
-    after = np.degrees(values_of(repair.clip))
+    after = np.degrees(values_of(repair.subject))
     assert np.abs(np.diff(after, axis=0)).max() < 10
 
 
 def test_a_spin_after_a_wrap_stays_a_spin():
     clip = euler_clip([1, 2, 3, 50, 51], on(0, [170, -170, -170, 550, 550]))
     repair = assert_contract(clip, RULE)
-    assert np.degrees(values_of(repair.clip)[:, 0]) == pytest.approx([170, 190, 190, 910, 910], abs=1e-3)
+    assert np.degrees(values_of(repair.subject)[:, 0]) == pytest.approx([170, 190, 190, 910, 910], abs=1e-3)
 
 
 def test_a_spin_after_an_equivalent_triple_keeps_its_path():
@@ -200,9 +199,9 @@ def test_a_spin_after_an_equivalent_triple_keeps_its_path():
     repair = assert_contract(clip, RULE)
     for step in range(37):
         was = scalar_rotation(clip, 0, scalar_raw(clip, 0, 3 + step))
-        now = scalar_rotation(repair.clip, 0, scalar_raw(repair.clip, 0, 3 + step))
+        now = scalar_rotation(repair.subject, 0, scalar_raw(repair.subject, 0, 3 + step))
         assert was and now and turn_deg(was, now) < 1e-3
-    assert path_deg(repair.clip, 0, 3, 40) == pytest.approx(path_deg(clip, 0, 3, 40), abs=1e-2)
+    assert path_deg(repair.subject, 0, 3, 40) == pytest.approx(path_deg(clip, 0, 3, 40), abs=1e-2)
 
 
 def test_ambiguous_steps_are_left_beside_safe_ones():
@@ -210,9 +209,9 @@ def test_ambiguous_steps_are_left_beside_safe_ones():
     kinds = [f[1] for f in found(clip)]
     assert kinds == ["latent", "ambiguous-straddling", "latent"]
     repair = assert_contract(clip, RULE)
-    assert np.degrees(values_of(repair.clip)[:, 1]) == pytest.approx([170, 190, 535, 542], abs=1e-3)
+    assert np.degrees(values_of(repair.subject)[:, 1]) == pytest.approx([170, 190, 535, 542], abs=1e-3)
     repair = assert_contract(clip, RULE, unsafe=True)
-    assert np.degrees(values_of(repair.clip)[:, 1]) == pytest.approx([170, 190, 175, 182], abs=1e-3)
+    assert np.degrees(values_of(repair.subject)[:, 1]) == pytest.approx([170, 190, 175, 182], abs=1e-3)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -225,7 +224,7 @@ def test_handles_move_with_their_key(order, dtype):
     handles = free_handles(rng, np.arange(12), np.radians(path), 0.1)
     clip = euler_clip(np.arange(12), path, order, interpolation=BEZIER, handles=handles, dtype=dtype)
     repair = assert_contract(clip, RULE)
-    a, b = clip.curves, repair.clip.curves
+    a, b = clip.curves, repair.subject.curves
     middle = "XYZ".index(order[1])
     for axis in range(3):
         rows = a.rows(axis)
@@ -256,7 +255,7 @@ def test_all_axes_wrap_at_once():
     clip = euler_clip([1, 2], [[175, 178, -177], [-179, -176, 179]])
     assert len(found(clip)) == 1
     repair = assert_contract(clip, RULE)
-    assert np.degrees(values_of(repair.clip)[1]) == pytest.approx([181, 184, -181], abs=1e-4)
+    assert np.degrees(values_of(repair.subject)[1]) == pytest.approx([181, 184, -181], abs=1e-4)
 
 
 def test_large_angles_in_single_precision():
@@ -264,20 +263,20 @@ def test_large_angles_in_single_precision():
     clip = euler_clip([1, 2, 3], on(2, [36000 + 170, 36000 - 170, 36000 - 160]))
     repair = assert_contract(clip, RULE)
     assert not repair.refused
-    assert np.degrees(values_of(repair.clip)[:, 2]) == pytest.approx([36170, 36190, 36200], abs=0.01)
+    assert np.degrees(values_of(repair.subject)[:, 2]) == pytest.approx([36170, 36190, 36200], abs=0.01)
 
 
 def test_a_wrap_across_an_unusable_key():
     clip = euler_clip([1, 2, 3, 4], on(0, [177, NAN, -179, -177]), "ZXY")
     assert [f[0] for f in found(clip)] == [(1, 3)]
-    after = repair_clip(clip).clip  # QA101 bridges the short way first, then the wrap is one of neighbours
+    after = repair_clip(clip).subject  # QA101 bridges the short way first, then the wrap is one of neighbours
     assert np.degrees(values_of(after)) == pytest.approx(on(0, [177, 179, 181, 183]), abs=1e-3)
 
 
 def test_a_bridge_across_a_spin_stays_a_spin():
     for angles in ([0, NAN, 360], [0, NAN, 300], [5, NAN, 3605]):
         frames = [1, 2, 3] if angles[2] == 360 else [1, 21, 41]
-        after = repair_clip(euler_clip(frames, on(0, angles))).clip
+        after = repair_clip(euler_clip(frames, on(0, angles))).subject
         assert np.degrees(values_of(after)[:, 0]) == pytest.approx(
             [angles[0], (angles[0] + angles[2]) / 2, angles[2]], abs=1e-3
         )
@@ -289,7 +288,7 @@ def test_channels_keyed_apart():
     clip = track_clip(EULER, keys)
     assert [f[0] for f in found(clip)] == [(1, 2)]
     repair = assert_contract(clip, RULE)
-    x = repair.clip.curves.co[repair.clip.curves.rows(0), 1]
+    x = repair.subject.curves.co[repair.subject.curves.rows(0), 1]
     assert np.degrees(x) == pytest.approx([170, 190, 200], abs=1e-4)
 
 
@@ -312,13 +311,13 @@ def test_other_tracks_are_left_bit_for_bit():
     assert [f.bone for f in audit_clip(clip, [RULE])] == ["A", "C"]
     repair = assert_contract(clip, RULE)
     assert repair.applied[0].tracks == 2 and repair.applied[0].keys_changed == 2
-    assert np.degrees(values_of(repair.clip, 2)[:, 2]) == pytest.approx([170, 190], abs=1e-4)
+    assert np.degrees(values_of(repair.subject, 2)[:, 2]) == pytest.approx([170, 190], abs=1e-4)
 
 
 def test_what_must_not_be_written_is_refused():
     clip = euler_clip([1, 2], on(0, [170, -170]), read_only="linked from rig.blend")
     repair = assert_contract(clip, RULE)
-    assert repair.clip is clip
+    assert repair.subject is clip
     assert [(r.code, r.why) for r in repair.refused] == [("QA201", "linked from rig.blend")]
 
 
@@ -347,5 +346,5 @@ def test_clean_walk_is_not_touched():
         clip = euler_clip(np.arange(16), walk, order, interpolation=BEZIER, handles="thirds")
         assert found(clip) == []
         repair = assert_contract(clip, RULE)
-        assert_same(clip, repair.clip)
+        assert_same(clip, repair.subject)
         assert len(times_of(clip)) == 16

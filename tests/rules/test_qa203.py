@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quat_audit.audit.pipeline import audit_clip
-from quat_audit.audit.repair import repair_clip
 from quat_audit.motion.clip import BEZIER, CONSTANT, CUBIC, CYCLE_REPEAT, EULER, LINEAR, Clip, Cycles
 from quat_audit.rules.qa203_full_turn import RULE
 from tests.clips import euler_clip, joined, quaternion_clip, times_of, track_clip, turns, values_of
 from tests.contract import assert_contract
+from tests.judging import audit_clip, repair_clip
 from tests.oracle import path_deg, scalar_raw, scalar_rotation, turn_deg, union_rows
 
 ORDERS = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
@@ -58,9 +57,9 @@ def found(clip: Clip) -> list[tuple[tuple[float, ...], float]]:
 def test_turns(frames, angles, swept, order, axis):
     clip = euler_clip(frames, on(axis, angles), order)
     assert [s for _, s in found(clip)] == pytest.approx(swept, rel=2e-3)
-    assert assert_contract(clip, RULE).clip is clip
+    assert assert_contract(clip, RULE).subject is clip
     repair = assert_contract(clip, RULE, unsafe=True)
-    assert (repair.clip is clip) == (not swept)
+    assert (repair.subject is clip) == (not swept)
 
 
 def test_message():
@@ -75,7 +74,7 @@ def test_inserted_keys_are_less_than_120_degrees_apart_and_lie_on_the_curve(orde
     clip = euler_clip([1, 40, 60], degrees, order, interpolation=interpolation, handles="thirds")
     before = path_deg(clip, 0, 1, 40)
     repair = assert_contract(clip, RULE, unsafe=True)
-    after = repair.clip
+    after = repair.subject
     times = [row[0] for row in union_rows(after, 0)]
     assert times[0] == 1 and times[-1] == 60 and len(times) == after.curves.counts[0] and len(times) >= 10
     for start, end in pairwise(times):
@@ -96,7 +95,7 @@ def test_inserted_keys_are_less_than_120_degrees_apart_and_lie_on_the_curve(orde
 
 def test_neighbouring_steps_get_no_keys():
     clip = euler_clip([1, 10, 20, 30], on(2, [20, 20, 420, 420]))
-    after = assert_contract(clip, RULE, unsafe=True).clip
+    after = assert_contract(clip, RULE, unsafe=True).subject
     times = times_of(after)
     assert [t for t in times if t <= 10 or t >= 20] == [1, 10, 20, 30] and len(times) == 4 + 3
 
@@ -115,7 +114,7 @@ def test_channels_keyed_apart_are_completed_where_keys_go():
     clip = track_clip(EULER, {0: ([1, 40], [0.0, 4 * np.pi]), 1: ([1, 20, 40], [0.0, 0.2, 0.1])})
     assert [f for f, _ in found(clip)] == [(1, 20), (20, 40)]
     repair = assert_contract(clip, RULE, unsafe=True)
-    assert not found(repair.clip)
+    assert not found(repair.subject)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +125,7 @@ def test_what_cannot_be_split_is_told_and_left(options):
     (finding,) = audit_clip(clip, [RULE])
     assert finding.fix == "none"
     repair = assert_contract(clip, RULE, unsafe=True)
-    assert repair.clip is clip and not repair.refused
+    assert repair.subject is clip and not repair.refused
 
 
 def test_held_keys_are_no_turn():
@@ -153,13 +152,13 @@ def test_handles_may_make_a_turn():
 def test_read_only_curves():
     clip = euler_clip([1, 40], on(0, [0, 720]), read_only="the curve is locked")
     repair = repair_clip(clip, [RULE], unsafe=True)
-    assert repair.clip is clip and [r.why for r in repair.refused] == ["the curve is locked"]
+    assert repair.subject is clip and [r.why for r in repair.refused] == ["the curve is locked"]
 
 
 def test_all_unsafe_repairs_keep_a_spin_of_whole_turns():
     """With every rule at work, QA201 among them, the spin is still played, and no format can lose it."""
     clip = euler_clip([1, 50, 100], on(1, [0, 720, 720]), "ZXY")
-    after = repair_clip(clip, unsafe=True).clip
+    after = repair_clip(clip, unsafe=True).subject
     assert np.degrees(values_of(after)[-1, 1]) == pytest.approx(720)
     times = [row[0] for row in union_rows(after, 0)]
     assert sum(path_deg(after, 0, a, b) or 0 for a, b in pairwise(times)) == pytest.approx(720, rel=5e-3)

@@ -8,12 +8,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from quat_audit.audit.pipeline import audit_clip
-from quat_audit.audit.repair import repair_clip
 from quat_audit.motion.clip import AXIS_ANGLE, CONSTANT, EULER, QUATERNION, Clip
 from quat_audit.rules.qa301_ignored_rotation_channel import RULE
 from tests.clips import euler_clip, joined, quaternion_clip, random_quaternions, track_clip, turns, values_of
 from tests.contract import assert_contract
+from tests.judging import audit_clip, repair_clip
 from tests.oracle import scalar_raw, scalar_rotation, turn_deg
 
 ORDERS = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
@@ -74,7 +73,7 @@ def test_found(name):
     clip, expected = FOUND[name]
     assert found(clip) == expected
     repair = assert_contract(clip, RULE)
-    assert repair.clip is clip and not repair.applied
+    assert repair.subject is clip and not repair.applied
 
 
 def test_message():
@@ -91,14 +90,14 @@ def test_message():
 def test_the_mode_that_the_keys_need_is_set(dead, mode):
     clip = joined(dead, quaternions(QUATERNION, bone="B"))
     repair = assert_contract(clip, RULE, unsafe=True)
-    assert repair.clip.tracks.modes == ((mode,), (QUATERNION,))
-    assert repair.clip.curves is clip.curves  # no key is touched
+    assert repair.subject.tracks.modes == ((mode,), (QUATERNION,))
+    assert repair.subject.curves is clip.curves  # no key is touched
     assert [(a.code, a.tracks, a.keys_changed) for a in repair.applied] == [("QA301", 1, 1)]
 
 
 def test_the_mode_is_set_for_all_users():
     repair = assert_contract(quaternions(QUATERNION, "XYZ"), RULE, unsafe=True)
-    assert repair.clip.tracks.modes == ((QUATERNION,),)
+    assert repair.subject.tracks.modes == ((QUATERNION,),)
 
 
 @pytest.mark.parametrize("order", ORDERS)
@@ -109,7 +108,7 @@ def test_quaternions_become_euler_angles(order):
     q = np.array([scalar_rotation(start, 0, scalar_raw(start, 0, t)) for t in range(12)]) * rng.choice([-1, 1], (12, 1))
     clip = quaternion_clip(np.arange(12), q, modes=(order,), interpolation=CONSTANT)
     repair = assert_contract(clip, RULE, unsafe=True, limits=CONVERT, tracks_kept=False)
-    after = repair.clip
+    after = repair.subject
     assert (after.tracks.kind, after.tracks.order, after.tracks.modes) == ((EULER,), (order,), ((order,),))
     assert after.tracks.data_path == ('pose.bones["Arm"].rotation_euler',) and len(after.curves) == 3
     assert set(after.curves.source) == {-1} and set(after.curves.interpolation) == {CONSTANT}
@@ -123,7 +122,7 @@ def test_quaternions_become_euler_angles(order):
 def test_euler_angles_become_quaternions(order):
     clip = angles(QUATERNION, order=order)
     repair = assert_contract(clip, RULE, unsafe=True, limits=CONVERT, tracks_kept=False)
-    after = repair.clip
+    after = repair.subject
     assert after.tracks.kind == (QUATERNION,) and len(after.curves) == 4
     for t in (1, 10, 20):
         was = scalar_rotation(clip, 0, scalar_raw(clip, 0, t))
@@ -136,7 +135,7 @@ def test_euler_angles_become_quaternions(order):
 def test_keys_that_some_users_play_are_not_converted():
     clip = quaternions(QUATERNION, "ZXY")
     repair = repair_clip(clip, [RULE], CONVERT, unsafe=True)
-    assert repair.clip is clip and [r.code for r in repair.refused] == ["QA301"]
+    assert repair.subject is clip and [r.code for r in repair.refused] == ["QA301"]
 
 
 def test_conversion_touches_nothing_else():
@@ -150,7 +149,7 @@ def test_conversion_touches_nothing_else():
             data_path=(*clip.tracks.data_path[:2], 'pose.bones["C"].rotation_quaternion'),
         ),
     )
-    after = repair_clip(clip, [RULE], CONVERT, unsafe=True).clip
+    after = repair_clip(clip, [RULE], CONVERT, unsafe=True).subject
     after.validate()
     assert after.tracks.bone == ("B", "A", "C")
     for track in (0, 2):
@@ -160,10 +159,10 @@ def test_conversion_touches_nothing_else():
 def test_axis_angle_keys_are_not_converted():
     clip = axis_angles("XYZ")
     repair = repair_clip(clip, [RULE], CONVERT, unsafe=True)
-    assert repair.clip is clip and [r.code for r in repair.refused] == ["QA301"]
+    assert repair.subject is clip and [r.code for r in repair.refused] == ["QA301"]
 
 
 def test_read_only_keys_are_not_converted():
     clip = quaternions("XYZ", read_only="linked from rig.blend")
     repair = repair_clip(clip, [RULE], CONVERT, unsafe=True)
-    assert repair.clip is clip and [r.why for r in repair.refused] == ["linked from rig.blend"]
+    assert repair.subject is clip and [r.why for r in repair.refused] == ["linked from rig.blend"]

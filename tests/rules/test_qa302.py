@@ -9,12 +9,12 @@ import math
 import numpy as np
 import pytest
 
-from quat_audit.audit.pipeline import audit_clip
 from quat_audit.motion.clip import BEZIER, CUBIC, CYCLE_REPEAT_OFFSET, EULER, QUATERNION, Clip, Cycles
 from quat_audit.motion.curve import evaluate
 from quat_audit.rules.qa302_missing_component import RULE
 from tests.clips import NAN, euler_clip, free_handles, joined, quaternion_clip, track_clip, turns
 from tests.contract import assert_contract
+from tests.judging import audit_clip
 from tests.oracle import scalar_raw, scalar_rotation, turn_deg
 
 HALF = math.sqrt(0.5)
@@ -70,7 +70,7 @@ def test_found(name):
     clip, expected = FOUND[name]
     assert found(clip) == expected
     repair = assert_contract(clip, RULE)
-    assert (repair.clip is clip) == (not any(f[2] == "safe" for f in expected))
+    assert (repair.subject is clip) == (not any(f[2] == "safe" for f in expected))
 
 
 def test_message_names_the_components():
@@ -102,7 +102,7 @@ def test_every_set_of_components_is_completed_and_nothing_moves(kind, dtype):
                 handles={c: (left[:, c], right[:, c]) for c in components},
                 dtype=dtype,
             )
-            after = assert_contract(clip, RULE).clip
+            after = assert_contract(clip, RULE).subject
             assert np.all(after.tracks.curves[0, :n] >= 0) and len(after.curves) == n
             assert sorted(after.curves.component.tolist()) == list(range(n))
             for time in np.linspace(-3, 13, 33):  # everywhere, not only at keys
@@ -120,7 +120,7 @@ def test_every_set_of_components_is_completed_and_nothing_moves(kind, dtype):
 
 def test_keys_apart_give_the_union_of_times():
     clip = track_clip(QUATERNION, {0: ([1, 10], [1, 0.9]), 2: ([5, 20], [0.1, 0.4])}, pose=(1, 0.1, 0, 0.2))
-    after = assert_contract(clip, RULE).clip
+    after = assert_contract(clip, RULE).subject
     for c in (1, 3):
         rows = after.curves.rows(int(after.tracks.curves[0, c]))
         assert after.curves.co[rows, 0].tolist() == [1, 5, 10, 20]
@@ -140,7 +140,7 @@ def test_keys_apart_give_the_union_of_times():
 )
 def test_the_new_curves_hold_their_value_for_ever(options):
     clip = only_w([1, 0.25, -0.5, 0.125], **options)
-    after = assert_contract(clip, RULE).clip
+    after = assert_contract(clip, RULE).subject
     for c in (1, 2, 3):
         curve = int(after.tracks.curves[0, c])
         np.testing.assert_array_equal(evaluate(after.curves, curve, np.linspace(-40, 60, 201)), clip.tracks.pose[0, c])
@@ -154,7 +154,7 @@ def test_other_tracks_and_channels_are_left():
     )
     assert [f.bone for f in audit_clip(clip, [RULE])] == ["B", "C"]
     repair = assert_contract(clip, RULE)
-    assert len(repair.clip.curves) == len(clip.curves) + 3 + 2
+    assert len(repair.subject.curves) == len(clip.curves) + 3 + 2
     assert repair.applied[0].tracks == 2 and repair.applied[0].keys_changed == 4
     assert repair.proof.keys_added == 3 * 2 + 2 * 2
 
@@ -167,5 +167,5 @@ def test_read_only_group_is_refused():
 def test_delta_rotation():
     clip = track_clip(QUATERNION, {0: ([1, 10], [1, 0.9])}, bone="", delta=True, pose=(1, 0, 0, 0.5))
     assert [f[0] for f in found(clip)] == ["visible"]
-    after = assert_contract(clip, RULE).clip
+    after = assert_contract(clip, RULE).subject
     assert set(after.curves.data_path) == {"delta_rotation_quaternion"}

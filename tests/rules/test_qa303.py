@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quat_audit.audit.pipeline import audit_clip
-from quat_audit.audit.repair import repair_clip
 from quat_audit.motion.clip import BEZIER, CONSTANT, CUBIC, CYCLE_REPEAT, EULER, LINEAR, QUATERNION, Clip, Cycles
 from quat_audit.rules.qa303_misaligned_components import RULE
 from tests.clips import NAN, euler_clip, free_handles, joined, quaternion_clip, track_clip, turns
 from tests.contract import assert_contract, assert_same
+from tests.judging import audit_clip, repair_clip
 from tests.oracle import scalar_raw, scalar_rotation, turn_deg
 
 
@@ -117,7 +116,7 @@ def test_nothing_moves_anywhere(seed, interpolation, dtype):
         keys[c], handles[c] = (times, values[:, 0]), (left[:, 0], right[:, 0])
     clip = track_clip(QUATERNION, keys, interpolation=interpolation, handles=handles, dtype=dtype)
     repair = assert_contract(clip, RULE)
-    after = repair.clip
+    after = repair.subject
     assert not found(after)
     union = sorted({t for times, _ in keys.values() for t in times})
     for c in range(4):
@@ -149,7 +148,7 @@ def test_slopes_beyond_the_keys_go_on(interpolation, handles):
     )
     if handles is None and interpolation == BEZIER:
         return  # handles on their keys have no slope: covered by "thirds"
-    after = assert_contract(clip, RULE).clip
+    after = assert_contract(clip, RULE).subject
     for time in np.linspace(-10, 30, 81):
         np.testing.assert_allclose(scalar_raw(after, 0, float(time)), scalar_raw(clip, 0, float(time)), atol=1e-9)
 
@@ -161,7 +160,7 @@ def test_what_cannot_be_split_is_told_and_left(options):
     clip = apart(**options)
     assert [f[2] for f in found(clip)] == ["none"]
     repair = assert_contract(clip, RULE)
-    assert repair.clip is clip and not repair.refused
+    assert repair.subject is clip and not repair.refused
 
 
 @pytest.mark.parametrize("reach, fix", [(0.5, "safe"), (0.52, "none"), (1.0, "none"), (3.0, "none")])
@@ -180,10 +179,10 @@ def test_handles_that_cross_are_not_split(reach, fix):
     clip = track_clip(QUATERNION, keys, interpolation=BEZIER, handles=handles)
     assert [f[2] for f in found(clip)] == [fix]
     repair = assert_contract(clip, RULE)
-    assert (repair.clip is clip) == (fix == "none") and not repair.refused
+    assert (repair.subject is clip) == (fix == "none") and not repair.refused
     for time in np.linspace(1, 21, 81):
         was = scalar_rotation(clip, 0, scalar_raw(clip, 0, float(time)))
-        now = scalar_rotation(repair.clip, 0, scalar_raw(repair.clip, 0, float(time)))
+        now = scalar_rotation(repair.subject, 0, scalar_raw(repair.subject, 0, float(time)))
         assert was and now and turn_deg(was, now) < 1e-3
     # A gap elsewhere on such a curve is none in it.
     keys[1] = ([1, 21, 30], [0, x, x])
@@ -219,13 +218,13 @@ def test_keys_that_are_no_numbers():
         QUATERNION, {0: ([1, 10], [1, 0.9]), 1: ([1, 5, 10], [0, NAN, 0.3]), 2: ([1, 10], [0, 0]), 3: ([1, 10], [0, 0])}
     )
     repair = repair_clip(clip, [RULE])
-    assert np.isfinite(repair.clip.curves.co[~np.isnan(repair.clip.curves.co[:, 1])]).all()
+    assert np.isfinite(repair.subject.curves.co[~np.isnan(repair.subject.curves.co[:, 1])]).all()
     whole = repair_clip(clip)
-    assert np.isfinite(whole.clip.curves.co).all() and not audit_clip(whole.clip)
+    assert np.isfinite(whole.subject.curves.co).all() and not audit_clip(whole.subject)
 
 
 def test_message_and_clean():
     (finding,) = audit_clip(apart(), [RULE])
     assert finding.message.startswith("Arm, frame 10: components are keyed at different times")
     clip = quaternion_clip([1, 10, 20], turns("X", [0, 20, 60]), interpolation=BEZIER, handles="thirds")
-    assert_same(clip, assert_contract(clip, RULE).clip)
+    assert_same(clip, assert_contract(clip, RULE).subject)

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import pytest
 
-from quat_audit.audit.pipeline import audit_clip
 from quat_audit.motion.clip import Clip
 from quat_audit.rules.qa304_duplicate_rotation_channels import RULE
 from tests.clips import euler_clip, joined, quaternion_clip, turns
 from tests.contract import assert_contract
+from tests.judging import audit_clip
 
 Q = turns("X", [0, 30])
 E = [[0, 0, 0], [5, 0, 0]]
@@ -58,7 +58,7 @@ def test_found(name):
     ] == expected
     assert {f.severity for f in findings} <= {"warning"} and {f.fix for f in findings} <= {"none"}
     for unsafe in (False, True):
-        assert assert_contract(clip, RULE, unsafe=unsafe).clip is clip
+        assert assert_contract(clip, RULE, unsafe=unsafe).subject is clip
 
 
 def test_messages():

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-from quat_audit.audit.pipeline import audit_clip
-from quat_audit.audit.repair import repair_clip
 from quat_audit.motion.clip import Clip
 from quat_audit.rules.qa305_orphan_channel import RULE
 from tests.clips import channel_clip, euler_clip, joined, quaternion_clip, turns, values_of
 from tests.contract import assert_contract
+from tests.judging import audit_clip, repair_clip
 
 Q = turns("X", [0, 30])
 
@@ -40,9 +39,9 @@ def test_some():
         ('pose.bones["C"].location', "C", "some", "note", "unsafe"),
     ]
     assert [f.occurrences.measured["curves"].tolist() for f in audit_clip(clip, [RULE])] == [[4], [1]]
-    assert assert_contract(clip, RULE).clip is clip
+    assert assert_contract(clip, RULE).subject is clip
     repair = assert_contract(clip, RULE, unsafe=True, tracks_kept=False)
-    after = repair.clip
+    after = repair.subject
     assert after.tracks.bone == ("A", "D") and len(after.curves) == 4 + 3
     assert after.curves.source.tolist() == [0, 1, 2, 3, 9, 10, 11]
     assert values_of(after, 0).tolist() == values_of(clip, 0).tolist()
@@ -58,13 +57,13 @@ def test_all():
     assert finding.occurrences.measured["curves"].tolist() == [5]
     assert finding.occurrences.frames.tolist() == [[0, 20]]
     repair = assert_contract(clip, RULE, unsafe=True, tracks_kept=False)
-    assert len(repair.clip.curves) == 0 and len(repair.clip.tracks) == 0
+    assert len(repair.subject.curves) == 0 and len(repair.subject.tracks) == 0
 
 
 def test_read_only_curves_stay():
     clip = joined(q("A"), q("B", orphan=True, read_only="the curve is locked"), q("C", orphan=True))
     repair = repair_clip(clip, [RULE], unsafe=True)
-    assert repair.clip.tracks.bone == ("A", "B")
+    assert repair.subject.tracks.bone == ("A", "B")
     assert [(r.data_path, r.why) for r in repair.refused] == [
         ('pose.bones["B"].rotation_quaternion', "the curve is locked")
     ]
@@ -74,8 +73,8 @@ def test_read_only_curves_stay_when_all_are_dead():
     """One finding speaks for all of them, and none of the locked ones may go."""
     clip = joined(q("A", orphan=True), q("B", orphan=True, read_only="the curve is locked"))
     repair = repair_clip(clip, [RULE], unsafe=True)
-    assert repair.clip.tracks.bone == ("B",)
-    assert repair_clip(repair.clip, [RULE], unsafe=True).clip is repair.clip
+    assert repair.subject.tracks.bone == ("B",)
+    assert repair_clip(repair.subject, [RULE], unsafe=True).subject is repair.subject
     clip = joined(q("A", orphan=True, read_only="the curve is locked"), q("B", orphan=True))
-    after = repair_clip(clip, [RULE], unsafe=True).clip
+    after = repair_clip(clip, [RULE], unsafe=True).subject
     assert "A" in after.tracks.bone

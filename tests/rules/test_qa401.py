@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quat_audit.audit.pipeline import audit_clip
-from quat_audit.audit.repair import repair_clip
 from quat_audit.motion.clip import BEZIER, CONSTANT, CUBIC, EULER, QUATERNION, Clip
 from quat_audit.rules.qa401_unordered_key_times import RULE
 from tests.clips import NAN, about, channel_clip, joined, quaternion_clip, track_clip, turns
 from tests.contract import assert_contract, assert_same
+from tests.judging import audit_clip, repair_clip
 from tests.oracle import scalar_raw
 
 PATH = 'pose.bones["Arm"].location'
@@ -97,10 +96,10 @@ def test_one_channel(name, dtype):
     for ask, result in ((False, safe), (True, unsafe)):
         repair = assert_contract(clip, RULE, unsafe=ask)
         if result is None:
-            assert repair.clip is clip
+            assert repair.subject is clip
         else:
-            assert keys_of(repair.clip) == result
-            assert not repair.clip.curves.marked.any()
+            assert keys_of(repair.subject) == result
+            assert not repair.subject.curves.marked.any()
 
 
 @pytest.mark.parametrize("gap, same", [(0.0, True), (5e-5, True), (2e-4, False)])
@@ -125,7 +124,7 @@ def test_the_components_of_a_key_are_one_occurrence():
     clip = quaternion_clip([1, 5, 5, 9], q)
     assert found(clip) == [("duplicate", (5, 5), "safe")]
     repair = assert_contract(clip, RULE)
-    assert repair.clip.curves.counts.tolist() == [3] * 4
+    assert repair.subject.curves.counts.tolist() == [3] * 4
     assert (repair.applied[0].tracks, repair.proof.keys_removed) == (1, 4)
 
 
@@ -133,10 +132,10 @@ def test_a_difference_in_one_component_is_a_difference():
     q = np.array([about("X", 0), about("X", 30), about("X", 32), about("X", 60)])
     clip = quaternion_clip([1, 5, 5, 9], q)
     assert found(clip) == [("two-values", (5, 5), "unsafe")]
-    assert assert_contract(clip, RULE).clip is clip  # also where Y and Z alone are the same
+    assert assert_contract(clip, RULE).subject is clip  # also where Y and Z alone are the same
     repair = repair_clip(clip, [RULE], unsafe=True)
-    assert repair.clip.curves.counts.tolist() == [3] * 4
-    np.testing.assert_allclose(scalar_raw(repair.clip, 0, 5), about("X", 32), atol=1e-7)
+    assert repair.subject.curves.counts.tolist() == [3] * 4
+    np.testing.assert_allclose(scalar_raw(repair.subject, 0, 5), about("X", 32), atol=1e-7)
 
 
 def test_handles_and_interpolation_around_a_duplicate():
@@ -152,14 +151,14 @@ def test_handles_and_interpolation_around_a_duplicate():
         easing=[0, 1, 2, 3],
         easing_parameters=(1.5, 0.5, 3.0),
     )
-    after = assert_contract(clip, RULE).clip.curves
+    after = assert_contract(clip, RULE).subject.curves
     np.testing.assert_array_equal(after.handle_left, left[[0, 1, 3]])
     np.testing.assert_array_equal(after.handle_right, right[[0, 2, 3]])
     assert after.interpolation.tolist() == [BEZIER, CUBIC, CONSTANT] and after.easing.tolist() == [0, 2, 3]
     for time in np.linspace(0, 10, 41):
         if time != 5:
             assert scalar_raw(clip, 0, float(time))[0] == pytest.approx(
-                scalar_raw(repair_clip(clip, [RULE]).clip, 0, float(time))[0], abs=1e-6
+                scalar_raw(repair_clip(clip, [RULE]).subject, 0, float(time))[0], abs=1e-6
             )
 
 
@@ -170,7 +169,7 @@ def test_sorting_takes_handles_along():
     left, right = np.stack([times - 1, values - 2], 1), np.stack([times + 1, values + 2], 1)
     clip = track_clip(EULER, {1: (times, values)}, handles={1: (left, right)}, interpolation=np.arange(20) % 3)
     repair = assert_contract(clip, RULE, unsafe=True)
-    after, order = repair.clip.curves, np.argsort(times)
+    after, order = repair.subject.curves, np.argsort(times)
     np.testing.assert_array_equal(after.co, clip.curves.co[order])
     np.testing.assert_array_equal(after.handle_left, clip.curves.handle_left[order])
     np.testing.assert_array_equal(after.handle_right, clip.curves.handle_right[order])
@@ -196,12 +195,12 @@ def test_only_the_paths_at_fault():
 def test_a_time_that_is_no_number_is_another_rule():
     clip = channel([1, NAN, 3], [0, 1, 2])
     assert found(clip) == []
-    assert_same(clip, assert_contract(clip, RULE).clip)
+    assert_same(clip, assert_contract(clip, RULE).subject)
 
 
 def test_sorting_beside_a_time_that_is_no_number():
     clip = channel([9, NAN, 3, 3], [0, 1, 2, 2])
-    after = repair_clip(clip, unsafe=True).clip
+    after = repair_clip(clip, unsafe=True).subject
     assert keys_of(after) == [(3, 2), (9, 0)] and not audit_clip(after)
 
 
@@ -214,4 +213,4 @@ def test_many_duplicates():
     times = np.repeat(np.arange(500.0), 2)
     clip = channel(times, np.repeat(np.sin(np.arange(500)), 2))
     repair = assert_contract(clip, RULE)
-    assert repair.clip.curves.co[:, 0].tolist() == list(range(500))
+    assert repair.subject.curves.co[:, 0].tolist() == list(range(500))

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from quat_audit.audit.pipeline import audit_skin
 from quat_audit.findings.finding import NONE, NOTE, WARNING
+from tests.judging import audit_skin
 from tests.skinning import scalar
 from tests.skinning.rules_on import found
 from tests.skinning.test_measure import X, Z

@@ -6,12 +6,13 @@ from __future__ import annotations
 import numpy as np
 
 from quat_audit.audit.pipeline import find_in_skin
-from quat_audit.audit.repair import SkinRepair, repair_skin
+from quat_audit.audit.repair import SkinRepair
 from quat_audit.audit.settings import Overrides
 from quat_audit.findings.finding import NONE, SAFE, Finding
 from quat_audit.rules import RULES, Rule
 from quat_audit.skinning.skin import Motion, Skin, influences
 from quat_audit.text import Text
+from tests.judging import repair_skin
 
 BY_CODE: dict[str, Rule] = {rule.code: rule for rule in RULES}
 
@@ -47,13 +48,13 @@ def assert_repaired(code: str, skin: Skin, motion: Motion, *, unsafe: bool = Fal
     repair = repair_skin(skin, motion, rule, unsafe=unsafe)
     for name, was in before.items():
         np.testing.assert_array_equal(getattr(skin, name), was)  # nothing changes in place
-    after = repair.skin
+    after = repair.subject.skin
     after.validate()
     allowed = {SAFE, *(("unsafe",) if unsafe else ())}
     left = [f for f in found(code, after, motion) for x in f.occurrences.fix.tolist() if x in allowed]
     assert not left or (skin.read_only and after is skin)
     again = repair_skin(after, motion, rule, unsafe=unsafe)
-    assert again.skin is after and not again.applied
+    assert again.subject.skin is after and not again.applied
     changed = 0
     for vertex in range(len(skin)):
         old, new = entries(skin, vertex), entries(after, vertex)

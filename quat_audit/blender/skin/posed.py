@@ -11,7 +11,7 @@ import bpy
 import numpy as np
 
 from ...errors import SkinError
-from ...skinning.skin import Motion
+from ...skinning.skin import Motion, PosedSkin
 from ...text import Text, frame_words
 from .. import compat, playback, pose
 from .mesh import BlenderSkin, find, read_file, read_object, read_object_steps
@@ -21,14 +21,19 @@ MOST_FRAMES = 500
 
 
 @dataclass(frozen=True, eq=False)
-class PosedSkin:
-    """A skin that was read and what poses it over the frames that play."""
+class PosedMesh:
+    """A mesh that was read and what poses it over the frames that play."""
 
     record: BlenderSkin
     motion: Motion
 
+    @property
+    def subject(self) -> PosedSkin:
+        """What is judged of it."""
+        return PosedSkin(self.record.skin, self.motion)
 
-def read_posed(frames: Sequence[float] | None = None) -> tuple[list[PosedSkin], list[tuple[str, str]]]:
+
+def read_posed(frames: Sequence[float] | None = None) -> tuple[list[PosedMesh], list[tuple[str, str]]]:
     """Every skinned mesh of the open file over some frames, and (what, why) of what could not be read or judged.
 
     Args:
@@ -56,7 +61,7 @@ def read_posed(frames: Sequence[float] | None = None) -> tuple[list[PosedSkin], 
         if isinstance(motion, str):
             unread.append((record.skin.mesh, motion))
         else:
-            posed.append(PosedSkin(_noted(record, _absent(motion, at)), motion))
+            posed.append(PosedMesh(_noted(record, _absent(motion, at)), motion))
     moving = _actions_of_bones()
     waiting = moving - playback.playing_actions(playback.posing(objects))
     if waiting:
@@ -78,7 +83,7 @@ def _actions_of_bones() -> set[int]:
     }
 
 
-def read_posed_object(obj: Any, frames: Sequence[float] | None = None) -> PosedSkin:
+def read_posed_object(obj: Any, frames: Sequence[float] | None = None) -> PosedMesh:
     """One skinned mesh object over some frames, by default those of `read_posed`.
 
     Raises:
@@ -88,11 +93,11 @@ def read_posed_object(obj: Any, frames: Sequence[float] | None = None) -> PosedS
     _, rig, _ = find(record)
     at, notes = (frames, []) if frames is not None else _frames([obj, rig])
     motion = pose.pose_matrices(obj, rig, at)
-    return PosedSkin(_noted(record, [*notes, *_absent(motion, at)]), motion)
+    return PosedMesh(_noted(record, [*notes, *_absent(motion, at)]), motion)
 
 
 def read_posed_steps(
-    objects: Sequence[Any], into: list[PosedSkin], failed: list[tuple[int, str, str]], *, slice_seconds: float
+    objects: Sequence[Any], into: list[PosedMesh], failed: list[tuple[int, str, str]], *, slice_seconds: float
 ) -> Iterator[float]:
     """Some mesh objects over the frames that play, in steps after which the scene is as it was: the share done.
 
@@ -125,7 +130,7 @@ def read_posed_steps(
         if isinstance(motion, str):
             failed.append((record.object_uid, record.skin.mesh, motion))
         else:
-            into.append(PosedSkin(_noted(record, [*notes, *_absent(motion, at)]), motion))
+            into.append(PosedMesh(_noted(record, [*notes, *_absent(motion, at)]), motion))
 
 
 def _absent(motion: Motion, at: Sequence[float] | None) -> list[str]:

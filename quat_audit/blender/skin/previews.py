@@ -12,13 +12,13 @@ import bpy
 from .. import linked
 from . import posed as posed_skin
 from .mesh import find, read_file
-from .posed import PosedSkin
+from .posed import PosedMesh
 
 # How many objects a message names.
 MOST_NAMED = 12
 
 
-def read(frames: Sequence[float] | None) -> tuple[list[PosedSkin], list[tuple[str, str]], list[tuple[str, str]]]:
+def read(frames: Sequence[float] | None) -> tuple[list[PosedMesh], list[tuple[str, str]], list[tuple[str, str]]]:
     """Every skinned mesh that is posed, (what, why) of what cannot be previewed, (what, why) of remarks on all."""
     posed, said = posed_skin.read_posed(frames)
     failed = [(what, why) for what, why in said if what in bpy.data.objects]
@@ -33,7 +33,7 @@ def read(frames: Sequence[float] | None) -> tuple[list[PosedSkin], list[tuple[st
     return kept, failed + linked.missing(), remarks
 
 
-def read_named(name: str, frames: Sequence[float] | None) -> PosedSkin:
+def read_named(name: str, frames: Sequence[float] | None) -> PosedMesh:
     """One mesh of the open file.
 
     Raises:
@@ -47,7 +47,7 @@ def read_named(name: str, frames: Sequence[float] | None) -> PosedSkin:
     return read_one(obj, frames)
 
 
-def read_one(obj: Any, frames: Sequence[float] | None) -> PosedSkin:
+def read_one(obj: Any, frames: Sequence[float] | None) -> PosedMesh:
     """One mesh object.
 
     Raises:
@@ -58,7 +58,7 @@ def read_one(obj: Any, frames: Sequence[float] | None) -> PosedSkin:
     return item
 
 
-def check(item: PosedSkin) -> None:
+def check(item: PosedMesh) -> None:
     """Raise LookupError for an armature that deforms nothing just now."""
     _, rig, _ = find(item.record)
     if rig.data.is_editmode:

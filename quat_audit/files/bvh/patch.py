@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...arrays import Bools, Ints
-from ...findings.finding import Refused
+from ...findings.report import Refused
 from ...motion.clip import LINEAR, Clip, Curves
 from ..source import Patched
 from .motion import Floats64, number_text, splice, token_spans

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import InputError
-from ...findings.finding import Refused
+from ...findings.report import Refused
 from ...motion.clip import Clip
 from ..source import Patched
 from .accessor import Bools, Float64, Int64

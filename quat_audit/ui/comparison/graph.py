@@ -9,7 +9,7 @@ import numpy as np
 
 from ...comparison import layout
 from ...comparison.layout import Box
-from ...results.rows import Figure
+from ...findings.finding import Figure
 from ...text import Text
 from .. import canvas
 from ..wording import figure, frame_number, say, wrapped

@@ -15,17 +15,16 @@ import bpy
 import numpy as np
 from bpy.app.handlers import persistent
 
-from ...api import Settings
-from ...audit.pipeline import find
 from ...audit.proof import compare
-from ...audit.repair import repair_clip
+from ...audit.repair import repair
+from ...audit.settings import Settings
 from ...blender import stage
 from ...comparison.angles import Angles, Channel, compare_channel, pose_frames, rotations, why_not_computed
 from ...comparison.kinematics import Poses, replace_rotations
 from ...findings.finding import NONE, Finding
 from ...motion.clip import Clip
 from ...motion.edit import keep_curves
-from ...results.rows import MESH, Place, Row, RowKey, fingerprint
+from ...results.rows import MESH, Place, Row, RowKey, clip_state
 from ...rotation.quaternion import to_matrix
 from ...text import Text
 from .. import handlers, repairing
@@ -47,7 +46,7 @@ class CannotCompare(Exception):
 class Edit:
     """One clip before and after, without the curves that no repair touched; `finding` is what is looked at first.
 
-    `states` are the fingerprints of the whole clip that it is true of: before the repair, and after it once it is done.
+    `states` are those of the whole clip that it is true of: before the repair, and after it once it is done.
     """
 
     place: Place
@@ -68,7 +67,7 @@ class Shown:
         poses: None where there are none; `remark` says why, or what is only nearly right about them.
         bones: numbers of the bones that leave a trail; ghosts: of those that are drawn as ghosts.
         scene_uid, object_uid: whose they are; 0: nobody's.
-        place, states: the clip, and the fingerprints of it that this is true of.
+        place, states: the clip, and the states of it that this is true of.
         outdated: the clip has none of them now.
     """
 
@@ -125,19 +124,15 @@ def edit_of(row: Row, settings: Settings) -> Edit:
     record = repairing.find_record(row.key.place)
     if record is None:
         raise CannotCompare(Text("The action “{action}” is no longer in this file", {"action": row.finding.action}))
-    rules = [
-        repairing.only(rule, {(row.key.code, row.key.data_path)})
-        for rule in settings.rules
-        if rule.code == row.key.code
-    ]
     before = record.clip
-    if not any(find(rule, before, settings.limits) for rule in rules):
+    place = (row.key.code, row.key.data_path)
+    done = repair(before, replace(settings, unsafe=not row.safe), only={place})
+    if place not in done.met:
         raise CannotCompare(Text("The action changed since the audit: audit again"))
-    repair = repair_clip(before, rules, settings.limits, unsafe=not row.safe)
-    if repair.clip is before:
-        why = repair.refused[0].why if repair.refused else Text("Nothing had to be changed")
+    if done.subject is before:
+        why = done.refused[0].why if done.refused else Text("Nothing had to be changed")
         raise CannotCompare(Text("Its fix changes nothing: {why}", {"why": why}))
-    return make_edit(row.key.place, before, repair.clip, row, frozenset({fingerprint(before)}))
+    return make_edit(row.key.place, before, done.subject, row, frozenset({clip_state(before)}))
 
 
 def make_edit(place: Place, before: Clip, after: Clip, row: Row, states: frozenset[str]) -> Edit:
@@ -267,7 +262,7 @@ def place_shown() -> Place | None:
 
 
 def saw(place: Place, now: str) -> None:
-    """How a clip is now, by its fingerprint; "" when it is gone."""
+    """How a clip is now, by its state; "" when it is gone."""
     shown = STATE.shown
     if shown is None or shown.place != place or shown.outdated == (now not in shown.states):
         return
@@ -280,7 +275,7 @@ def _saw_repair(changed: dict[Place, tuple[Clip, Clip]], rows: Sequence[Row]) ->
     shown = STATE.shown
     if shown is None or shown.place not in changed:
         return
-    before, after = (fingerprint(clip) for clip in changed[shown.place])
+    before, after = (clip_state(clip) for clip in changed[shown.place])
     repaired = {row.key for row in rows if row.key.place == shown.place}
     if repaired == {shown.key} and before in shown.states:
         STATE.shown = replace(shown, states=shown.states | {after})
@@ -298,7 +293,7 @@ def keep_last(edits: Sequence[tuple[Place, Clip, Clip]], rows: Sequence[Row], me
     row = max(rows, key=lambda r: r.figure.value if r.figure is not None else -1.0)
     before, after = changed[row.key.place]
     if len(before.curves.co) + len(after.curves.co) <= MOST_KEYS:
-        states = frozenset({fingerprint(before), fingerprint(after)})
+        states = frozenset({clip_state(before), clip_state(after)})
         STATE.last, STATE.last_message = make_edit(row.key.place, before, after, row, states), message
 
 

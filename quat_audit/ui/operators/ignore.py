@@ -13,6 +13,7 @@ from bpy.props import IntProperty, StringProperty
 
 from ...blender import ignore
 from ...errors import SkinError
+from ...findings.ignores import ignore_of
 from ...results.memory import RESULTS
 from ...results.rows import MESH, Place, PlaceResult, Row, unread_result
 from ...text import Text
@@ -83,7 +84,7 @@ class QUATAUDIT_OT_ignore(bpy.types.Operator):
             return {"CANCELLED"}
         reason = self.reason if self.properties.is_property_set("reason") else choices.ignore_reason
         try:
-            ignore.add_ignore(holder, row.key.code, row.key.data_path, reason.strip(), slot=row.finding.slot)
+            ignore.add_ignore(holder, ignore_of(row.finding, reason.strip()))
         except ValueError as error:
             self.report({"ERROR"}, str(error))
             return {"CANCELLED"}

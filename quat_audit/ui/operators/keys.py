@@ -19,8 +19,8 @@ from ...audit.repair import Repair
 from ...audit.signs import ALIGN, FLIP, change_signs
 from ...blender import read, users, write
 from ...blender.read import BlenderClip
-from ...findings.finding import Refused, merge_proofs
-from ...motion.clip import QUATERNION
+from ...findings.report import Refused, merge_proofs
+from ...motion.clip import QUATERNION, Clip
 from ...results.outcome import Outcome
 from ...text import Text
 from .. import auditing, following
@@ -92,17 +92,17 @@ def change(selection: Selection, how: str, outcome: Outcome) -> None:
     """Align or flip the selected keys of one clip where they are; what was done goes to `outcome`."""
     repair = change_signs(selection.record.clip, selection.keys, how)
     outcome.refused += repair.refused
-    if repair.clip is selection.record.clip:
+    if repair.subject is selection.record.clip:
         return
     try:
-        write.write_clip(selection.record, repair.clip)
+        write.write_clip(selection.record, repair.subject)
     except (LookupError, ValueError) as error:
         outcome.failed.append(Text("{error}; nothing was changed there", {"error": str(error)}))
         return
     _account(selection.record, repair, outcome)
 
 
-def _account(record: BlenderClip, repair: Repair, outcome: Outcome) -> None:
+def _account(record: BlenderClip, repair: Repair[Clip], outcome: Outcome) -> None:
     """Count what was negated, and prove it on what Blender stored."""
     before, stored = record.clip, read.read_again(record).clip
     outcome.proof = merge_proofs([outcome.proof, prove(before, stored)])

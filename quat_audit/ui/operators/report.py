@@ -11,7 +11,7 @@ from bpy.props import EnumProperty, StringProperty
 from bpy_extras.io_utils import ExportHelper
 
 from ... import reports, version
-from ...findings.finding import Report
+from ...findings.report import Report
 from ...results.memory import RESULTS
 from ...text import Text
 from .. import properties

@@ -15,7 +15,7 @@ from ...blender.skin import show as show_mesh
 from ...errors import SkinError
 from ...findings.finding import ERROR, NOTE, WARNING
 from ...results.memory import RESULTS, Summary
-from ...results.rows import MESH, Row, same_skin, skin_fingerprint
+from ...results.rows import MESH, Row, same_skin, skin_state
 from ...rules import RULES
 from ...text import Text
 from .. import auditing, following, properties, scope
@@ -116,8 +116,9 @@ def _vertices(obj: Any, row: Row, number: int) -> Ints:
     if vertices_at is None:
         return row.finding.occurrences.rows
     read, shown = skin.read_object(obj).skin, RESULTS.shown(row.key.place)
-    if shown is None or not same_skin(skin_fingerprint(read), shown.fingerprint):
+    if shown is None or not same_skin(skin_state(read), shown.state):
         raise SkinError(Text("The mesh changed since the audit: audit again"))
+    # Which vertices they are does not depend on the motion.
     return vertices_at(read, row.finding, number)
 
 

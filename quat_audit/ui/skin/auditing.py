@@ -7,14 +7,13 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from ...audit.pipeline import audit_skin_and_split, audit_skin_steps, in_order, skin_not_evaluated, split_ignored
+from ...audit.pipeline import Judgement, in_order, judge, judge_steps, split_by_ignores
 from ...audit.settings import Settings
 from ...blender.skin import mesh as skin
 from ...blender.skin import posed as posed_skin
-from ...blender.skin.posed import PosedSkin
+from ...blender.skin.posed import PosedMesh
 from ...errors import SkinError
-from ...findings.finding import Finding, Ignored
-from ...results.rows import MESH, Place, PlaceResult, same_skin, skin_fingerprint, skin_result, unread_result
+from ...results.rows import MESH, Place, PlaceResult, same_skin, skin_result, skin_state, unread_result
 from ...text import Text
 from .. import preferences, scope
 from ..auditing import BUDGET_SECONDS, Job, NothingToAudit
@@ -57,42 +56,34 @@ def start(context: Any, profile: str) -> Job:
 def _steps(uids: Sequence[int], settings: Settings, into: list[PlaceResult]) -> Iterator[float]:
     yield 0.0
     objects = [obj for obj in map(scope.find_object, uids) if obj is not None]
-    posed: list[PosedSkin] = []
+    posed: list[PosedMesh] = []
     failed: list[tuple[int, str, str]] = []
     for done in posed_skin.read_posed_steps(objects, posed, failed, slice_seconds=BUDGET_SECONDS):
         yield _READING * done
     into += [unread_result(Place(uid, kind=MESH), name, why) for uid, name, why in failed]
     for number, one in enumerate(posed):
-        found: list[Finding] = []
-        rules, limits = settings.rules, settings.limits
-        for done, of, some in audit_skin_steps(one.record.skin, one.motion, rules, limits, caps=settings.caps):
-            found += some
-            yield _READING + (1.0 - _READING) * (number + done / of) / len(posed)
-        kept, ignored = split_ignored(one.record.skin, in_order(found))
-        into.append(_result(one, kept, ignored))
+        judged: list[Judgement] = []
+        for done in judge_steps(one.subject, settings, judged):
+            yield _READING + (1.0 - _READING) * (number + done) / len(posed)
+        into.append(_result(one, judged[0]))
 
 
-def audit_posed(posed: PosedSkin, settings: Settings) -> PlaceResult:
+def audit_posed(posed: PosedMesh, settings: Settings) -> PlaceResult:
     """Audit one mesh at once."""
-    rules, limits = settings.rules, settings.limits
-    kept, ignored = audit_skin_and_split(posed.record.skin, posed.motion, rules, limits, caps=settings.caps)
-    return _result(posed, kept, ignored)
+    return _result(posed, judge(posed.subject, settings))
 
 
-def _result(posed: PosedSkin, kept: Sequence[Finding], ignored: Sequence[Ignored]) -> PlaceResult:
-    read = posed.record.skin
+def _result(posed: PosedMesh, judgement: Judgement) -> PlaceResult:
     obj = scope.find_object(posed.record.object_uid)
     library = obj.library.filepath if obj is not None and obj.library is not None else ""
     place = Place(posed.record.object_uid, kind=MESH)
-    result = skin_result(place, read, library, kept, ignored, tuple(dict.fromkeys(skin_not_evaluated(read))))
-    read.cache.clear()  # findings keep the skin for their words, not what was computed from it
-    return result
+    return skin_result(place, posed.record.skin, library, judgement)
 
 
 def state_of(obj: Any) -> str:
     """The state that a mesh object is in now: a mesh that cannot be read is one, too."""
     try:
-        return skin_fingerprint(skin.read_object(obj).skin)
+        return skin_state(skin.read_object(obj).skin)
     except SkinError as error:
         return str(error.why)
 
@@ -104,8 +95,8 @@ def split_anew(obj: Any, shown: PlaceResult, settings: Settings) -> PlaceResult:
         SkinError: it changed meanwhile, and can no longer be audited.
     """
     read = skin.read_object(obj).skin
-    if not same_skin(skin_fingerprint(read), shown.fingerprint):
+    if not same_skin(skin_state(read), shown.state):
         return audit_posed(posed_skin.read_posed_object(obj), settings)
-    findings = [*(row.finding for row in shown.rows), *(item.finding for item in shown.ignored)]
-    kept, ignored = split_ignored(read, in_order(findings))
-    return skin_result(shown.place, read, shown.library, kept, ignored, shown.not_evaluated)
+    found = in_order([*(row.finding for row in shown.rows), *(item.finding for item in shown.ignored)])
+    kept, ignored = split_by_ignores(read.ignores, found)
+    return skin_result(shown.place, read, shown.library, Judgement(kept, ignored, shown.not_evaluated))

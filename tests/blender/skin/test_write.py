@@ -13,12 +13,12 @@ bpy = pytest.importorskip("bpy")
 
 from quat_audit import api
 from quat_audit.audit.profiles import MOCAP, profile_settings
-from quat_audit.audit.repair import repair_skin
 from quat_audit.blender import pose
 from quat_audit.blender.skin import mesh as skin
 from quat_audit.skinning import weights
 from tests.blender import skinned
 from tests.blender.skinned import animate, make_tube
+from tests.judging import repair_skin
 
 
 def stored(obj: Any) -> list[dict[str, float]]:
@@ -82,7 +82,7 @@ def test_a_linked_mesh_is_read_and_reported_as_such(tmp_path: Path) -> None:
     motion = pose.pose_matrices(bpy.data.objects["Mesh"], bpy.data.objects["Rig"], [1.0, 2.0])
     assert len(motion) == 2 and bpy.data.objects["Mesh"].modifiers[0].show_viewport
     repair = repair_skin(record.skin, motion, unsafe=True)
-    assert repair.skin is record.skin and {r.why for r in repair.refused} == {record.skin.read_only}
+    assert repair.subject.skin is record.skin and {r.why for r in repair.refused} == {record.skin.read_only}
 
 
 def test_a_file_is_audited_and_repaired_with_its_weights(tmp_path: Path) -> None:

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What the pipeline has to know of each kind of subject: a clip, and a skin in its motion.
+
+Whoever adds a kind adds its answers here, and nowhere else in audit/.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ..findings.finding import NONE, NOTE, About, Finding
+from ..findings.ignores import Ignore
+from ..motion.clip import Clip, kind_played
+from ..rules.rule import AnyRule, Subject
+from ..skinning.skin import PosedSkin
+from ..text import Text
+
+# Clips of fewer keys are not worth interrupting: the slowest rule takes less than 0.1 ms a key.
+KEYS_AT_ONCE = 1000
+
+
+def about(subject: Subject) -> About:
+    """What kind of subject it is, as rules name it."""
+    return "clip" if isinstance(subject, Clip) else "skin"
+
+
+def ignores_of(subject: Subject) -> Sequence[Ignore]:
+    """The findings that are to be left alone on it."""
+    return subject.ignores if isinstance(subject, Clip) else subject.skin.ignores
+
+
+def small(subject: Subject) -> bool:
+    """Whether a rule on it is so fast that it need not be interrupted."""
+    return isinstance(subject, Clip) and len(subject.curves.co) <= KEYS_AT_ONCE
+
+
+def forget_views(subject: Subject) -> None:
+    """Let go of what was computed from it."""
+    (subject if isinstance(subject, Clip) else subject.skin).cache.clear()
+
+
+def blocked(rule: AnyRule, subject: Subject) -> bool:
+    """Whether a rule cannot be applied to it at all: positions are needed and cannot be computed."""
+    return isinstance(subject, PosedSkin) and bool(subject.skin.blocking) and not rule.keys_only
+
+
+def as_played(rule: AnyRule, subject: Subject, found: list[Finding]) -> list[Finding]:
+    """The findings of a rule about motion: none where it cannot be computed, notes where nobody plays it."""
+    if rule.keys_only or not isinstance(subject, Clip):
+        return found
+    if any(subject.curves.unevaluable):
+        found = [finding for finding in found if not _why_unjudged(subject, finding.subject)]
+    return [_as_note(finding) if _unplayed(subject, finding.subject) else finding for finding in found]
+
+
+def _as_note(finding: Finding) -> Finding:
+    return replace(finding, severity=NOTE, occurrences=finding.occurrences.capped(NOTE))
+
+
+def _unplayed(clip: Clip, track: int) -> bool:
+    """Nobody's rotation mode plays the track (QA301 says so): what is wrong with its motion does not show."""
+    modes = clip.tracks.modes[track]
+    kind = clip.tracks.kind[track]
+    return bool(clip.users and modes) and all(kind_played(mode) != kind for mode in modes)
+
+
+def _why_unjudged(clip: Clip, track: int) -> str:
+    curves = clip.tracks.curves[track]
+    return next((clip.curves.unevaluable[c] for c in curves if c >= 0 and clip.curves.unevaluable[c]), "")
+
+
+def locked_by_path(subject: Subject) -> dict[str, str]:
+    """Data path → why it must not be written, of those that must not. "" stands for all of the subject."""
+    if isinstance(subject, PosedSkin):
+        return {"": subject.skin.read_only} if subject.skin.read_only else {}
+    curves = subject.curves
+    return {path: why for path, why in zip(curves.data_path, curves.read_only, strict=True) if why}
+
+
+def why_locked(locked: dict[str, str], finding: Finding) -> str:
+    """Why a finding must not be repaired, by `locked_by_path`; "" when it may."""
+    # What has no fix needs no reason why it may not be used. Of a clip's own channel it is told all the same.
+    if "" in locked:
+        return locked[""] if finding.fix != NONE else ""
+    return locked.get(finding.data_path, "")
+
+
+def not_evaluated(subject: Subject) -> list[tuple[str, str]]:
+    """(what, why) for everything in it that could not be judged: not evaluated is not passed."""
+    if isinstance(subject, PosedSkin):
+        return _not_evaluated_of_skin(subject)
+    rows = list(subject.not_evaluated)
+    if any(subject.curves.unevaluable):
+        for track, path in enumerate(subject.tracks.data_path):
+            why = _why_unjudged(subject, track)
+            if why:
+                unmeasured = Text("what plays between the keys is not measured: {why}", {"why": why})
+                rows.append((f"{subject.action}: {path}", unmeasured))
+    return list(dict.fromkeys(rows))
+
+
+def _not_evaluated_of_skin(posed: PosedSkin) -> list[tuple[str, str]]:
+    rows = list(posed.skin.not_evaluated)
+    if posed.skin.blocking:
+        why = Text("what shows of its deformation is not measured, for the reasons given")
+        rows.append((posed.skin.mesh, why))
+    return list(dict.fromkeys(rows))

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What is not the same in two states of a clip: keys, and how many of them on which data path."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ..arrays import Bools, Floats, Ints
+from .clip import Clip, Curves
+from .keys import SAME_TIME_FRAMES
+
+
+def changed_keys(a: Curves, b: Curves) -> Bools:
+    """(K,) keys that are not bit for bit the same (NaN equals NaN); the curves have the same keys."""
+    key = a.interpolation != b.interpolation
+    for x, y in ((a.co, b.co), (a.handle_left, b.handle_left), (a.handle_right, b.handle_right)):
+        if x is not y:
+            for column in (0, 1):
+                p, q = x[:, column], y[:, column]
+                key |= (p != q) & ~(np.isnan(p) & np.isnan(q))
+    return np.asarray(key)
+
+
+def same_keys(a: Curves, b: Curves) -> Ints:
+    """(K,) the key row of `b` that each key of `a` was, -1 where it is gone or a repair made it."""
+    size = 1 + max(int(a.origin.max(initial=0)), int(b.origin.max(initial=0)))
+
+    def names(c: Curves) -> Ints:
+        source = c.source[c.curve_of_key()]
+        return np.where((source >= 0) & (c.origin >= 0), source * size + c.origin, -1)
+
+    wanted, there = names(a), names(b)
+    if not len(there):
+        return np.full(len(wanted), -1)
+    order = np.argsort(there, kind="stable")
+    at = order[np.minimum(np.searchsorted(there, wanted, sorter=order), len(order) - 1)]
+    return np.where((wanted >= 0) & (there[at] == wanted), at, -1)
+
+
+def changes_by_path(before: Clip, after: Clip) -> dict[str, int]:
+    """Data path → keys changed, added or removed, of the paths on which the two differ; the same paths are the same.
+
+    The components of one key count once. Keys that were converted into another property of their owner count once, on
+    the path that they had. A track that is played in another rotation mode counts as one key at least.
+    """
+    if after is before:
+        return {}
+    found = _keys_by_path(before.curves, after.curves)
+    modes = dict(zip(after.tracks.data_path, after.tracks.modes, strict=True))
+    for path, mode in zip(before.tracks.data_path, before.tracks.modes, strict=True):
+        if path in modes and modes[path] != mode:
+            found[path] = max(found.get(path, 0), 1)
+    return _converted_once(found, set(before.curves.data_path), set(after.curves.data_path))
+
+
+def _converted_once(found: Mapping[str, int], old: set[str], new: set[str]) -> dict[str, int]:
+    """The same counts, with a path that came counted on the one of the same owner that went."""
+    gone = {_owner(path): path for path in found if path not in new}
+    result: dict[str, int] = {}
+    for path, count in found.items():
+        name = gone.get(_owner(path), path) if path not in old else path
+        result[name] = max(result.get(name, 0), count)
+    return result
+
+
+def _owner(path: str) -> str:
+    return path.rpartition(".")[0]
+
+
+def _keys_by_path(a: Curves, b: Curves) -> dict[str, int]:
+    """Data path → times at which a key of one of its curves changed, came or went."""
+    if np.array_equal(a.offsets, b.offsets) and np.array_equal(a.source, b.source) and a.data_path == b.data_path:
+        key = np.flatnonzero(changed_keys(a, b))
+        return _count_times(b.data_path, b.curve_of_key()[key], b.co[key, 0])
+    kept = same_keys(a, b)
+    was = np.flatnonzero(kept >= 0)
+    now = kept[was]
+    differs = a.interpolation[was] != b.interpolation[now]
+    for x, y in ((a.co, b.co), (a.handle_left, b.handle_left), (a.handle_right, b.handle_right)):
+        for column in (0, 1):
+            p, q = x[was, column], y[now, column]
+            differs |= (p != q) & ~(np.isnan(p) & np.isnan(q))
+    gone = np.flatnonzero(kept < 0)
+    came = np.ones(len(b.co), dtype=bool)
+    came[now] = False
+    new = np.flatnonzero(came)
+    curve_of_a, curve_of_b = a.curve_of_key(), b.curve_of_key()
+    # Paths of both, in one numbering.
+    paths = (*a.data_path, *b.data_path)
+    curve = np.concatenate([curve_of_a[gone], len(a) + curve_of_b[new], curve_of_a[was[differs]]])
+    time = np.concatenate([a.co[gone, 0], b.co[new, 0], a.co[was[differs], 0]])
+    return _count_times(paths, curve, time)
+
+
+def _count_times(paths: tuple[str, ...], curve: Ints, time: Floats) -> dict[str, int]:
+    """Data path → distinct times among keys of curves (P,) at times (P,); those that mean one row count once."""
+    if not len(curve):
+        return {}
+    number: dict[str, int] = {}
+    path = np.array([number.setdefault(p, len(number)) for p in paths])[curve]
+    at = np.where(np.isnan(time), np.inf, time).astype(np.float64)
+    order = np.lexsort((at, path))
+    path, at = path[order], at[order]
+    fresh = np.ones(len(order), dtype=bool)
+    with np.errstate(invalid="ignore"):  # infinity less infinity: the same row
+        fresh[1:] = (np.diff(path) != 0) | (np.diff(at) > SAME_TIME_FRAMES)
+    counts = np.bincount(path[fresh], minlength=len(number))
+    return {name: int(counts[n]) for name, n in number.items() if counts[n]}
