@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..errors import InputError
 from ..findings.finding import NONE, NOTE, SEVERITIES, ClipRow, Finding, Ignored
 from ..motion.clip import Clip, kind_played
 from ..pausing import in_steps
@@ -215,11 +216,11 @@ def _as_notes(finding: Finding) -> Finding:
 
 
 def rule_limits(rule: Rule, overrides: Overrides | None) -> Limits:
-    """A rule's limits with overrides; an unknown name is an error (ValueError)."""
+    """A rule's limits with overrides; InputError for an unknown name."""
     own = dict((overrides or {}).get(rule.code, {}))
     unknown = sorted(set(own) - set(rule.limits))
     if unknown:
-        raise ValueError(f"{rule.code} has no limit {unknown[0]!r}; it has: {', '.join(rule.limits) or 'none'}")
+        raise InputError(f"{rule.code} has no limit {unknown[0]!r}; it has: {', '.join(rule.limits) or 'none'}")
     return {**rule.limits, **own}
 
 

@@ -15,6 +15,7 @@ from ..audit.repair import Repair, repair_clip
 from ..audit.settings import Settings
 from ..blender import read, users, write
 from ..blender.read import BlenderClip
+from ..errors import GoneError, RefusedError, reason_of
 from ..findings.finding import Finding, Refused, merge_proofs
 from ..motion.clip import Clip
 from ..motion.edit import with_origins
@@ -70,16 +71,21 @@ def _repair_clip(record: BlenderClip, rows: Sequence[Row], settings: Settings, u
     wanted = {(row.key.code, row.key.data_path) for row in rows}
     rules = [only(rule, wanted) for rule in settings.rules if rule.code in {code for code, _ in wanted}]
     before = record.clip
-    found = [f for rule in rules for f in find(rule, before, settings.limits) if why_ignored(before, f) is None]
+    try:
+        found = [f for rule in rules for f in find(rule, before, settings.limits) if why_ignored(before, f) is None]
+        repair = repair_clip(before, rules, settings.limits, unsafe=unsafe)
+    except Exception as error:  # noqa: BLE001  # reason_of tells ours from mistakes
+        why = reason_of(error, f"the repair of {before.action!r}", in_window=True)
+        outcome.failed.append(Text("{error}; nothing was changed there", {"error": why}))
+        return
     outcome.outdated += len(wanted - {(f.code, f.data_path) for f in found})
-    repair = repair_clip(before, rules, settings.limits, unsafe=unsafe)
     outcome.refused += repair.refused
     after = before
     if repair.clip is not before:
         try:
             written = write.write_clip(record, repair.clip)
-        except (LookupError, ValueError) as error:
-            outcome.failed.append(Text("{error}; nothing was changed there", {"error": str(error)}))
+        except (GoneError, RefusedError) as error:
+            outcome.failed.append(Text("{error}; nothing was changed there", {"error": error.why}))
         else:
             stored = read.read_again(record)
             after = stored.clip

@@ -7,12 +7,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from ...audit.pipeline import find_in_skin, why_ignored
-from ...audit.repair import STILL_MM, prove_skin, repair_skin
+from ...audit.repair import STILL_MM, SkinRepair, prove_skin, repair_skin
 from ...audit.settings import Settings
 from ...blender.skin import mesh as skin
 from ...blender.skin import posed as posed_skin
 from ...blender.skin.posed import PosedSkin
-from ...errors import SkinError
+from ...errors import SkinError, reason_of
 from ...findings.finding import Finding
 from ...results.memory import RESULTS
 from ...results.outcome import Outcome
@@ -31,16 +31,27 @@ def repair_meshes(wanted: Mapping[Place, Sequence[Row]], settings: Settings, uns
     """Repair the findings of some rows on some meshes, and audit these anew; what was done goes to `outcome`."""
     posed = {Place(one.record.object_uid, kind=MESH): one for one in _read(wanted, outcome)}
     changed: set[int] = set()  # meshes that were written: another object may have the same
+    unjudged: set[Place] = set()
     for place, one in posed.items():
         rows = wanted[place]
         codes = {(row.key.code, row.key.data_path) for row in rows}
         rules = [_only(rule, codes) for rule in settings.rules if rule.code in {code for code, _ in codes}]
-        outcome.outdated += len(codes - _found(one, rules, settings))
         obj, _, _ = skin.find(one.record)
         current = replace(one, record=skin.read_object(obj)) if obj.data.session_uid in changed else one
-        if _repair(current, rules, settings, unsafe, outcome):
+        try:
+            found = _found(one, rules, settings)
+            repair = repair_skin(current.record.skin, current.motion, rules, settings.limits, unsafe=unsafe)
+        except Exception as error:  # noqa: BLE001  # reason_of tells ours from mistakes
+            why = reason_of(error, f"the repair of {obj.name!r}", in_window=True)
+            outcome.failed.append(Text("{error}; nothing was changed there", {"error": why}))
+            unjudged.add(place)
+            continue
+        outcome.outdated += len(codes - found)
+        if _write(current, repair, unsafe, outcome):
             changed.add(obj.data.session_uid)
-    for one in posed.values():
+    for place, one in posed.items():
+        if place in unjudged:
+            continue
         obj, _, _ = skin.find(one.record)
         current = replace(one, record=skin.read_object(obj))
         RESULTS.replace_one(auditing.audit_posed(current, settings))
@@ -66,10 +77,9 @@ def _read(wanted: Mapping[Place, Sequence[Row]], outcome: Outcome) -> list[Posed
     return posed
 
 
-def _repair(posed: PosedSkin, rules: Sequence[Rule], settings: Settings, unsafe: bool, outcome: Outcome) -> bool:
-    """Repair one mesh; whether its weights changed."""
+def _write(posed: PosedSkin, repair: SkinRepair, unsafe: bool, outcome: Outcome) -> bool:
+    """Write what was repaired of one mesh; whether its weights changed."""
     before = posed.record.skin
-    repair = repair_skin(before, posed.motion, rules, settings.limits, unsafe=unsafe)
     outcome.refused += repair.refused
     if repair.skin is before:
         return False
