@@ -93,14 +93,11 @@ def test_nothing_else_swallows_what_mistakes_raise() -> None:
 
 def test_who_catches_all_exceptions_asks_reason_of_or_raises_again() -> None:
     """But for what a graphics driver says, and what is raised again by who takes the step."""
+    everything = {"Exception", "BaseException", "everything"}
     silent = set()
     for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if not isinstance(node, ast.ExceptHandler) or not _caught(node) & {
-                "Exception",
-                "BaseException",
-                "everything",
-            }:
+            if not isinstance(node, ast.ExceptHandler) or not _caught(node) & everything:
                 continue
             inside = [n for part in node.body for n in ast.walk(part)]
             asks = {getattr(n.func, "id", getattr(n.func, "attr", "")) for n in inside if isinstance(n, ast.Call)}

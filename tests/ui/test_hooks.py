@@ -153,9 +153,7 @@ def test_an_import_without_animation_says_nothing(tmp_path: Path, told) -> None:
 
 
 @pytest.mark.parametrize("error", [RuntimeError("broken"), KeyError("x"), ReferenceError("gone")])
-def test_whatever_goes_wrong_is_told_and_logged_and_stays_here(
-    tmp_path: Path, told, monkeypatch, caplog, error
-) -> None:
+def test_whatever_goes_wrong_is_told_and_stays_here(tmp_path: Path, told, monkeypatch, caplog, error) -> None:
     make_object("Cube", flipped=True)
     switch_on(audit_before_export=True, audit_after_import=True)
 

@@ -212,15 +212,13 @@ def test_a_file_says_internal_error(tmp_path, caplog) -> None:
     scenes.broken_rig()
     path = tmp_path / "walk.blend"
     bpy.ops.wm.save_as_mainfile(filepath=str(path))
-    for parts, work in (
-        ({"find": broken(IndexError("index 3"))}, api.audit_file),
-        ({"fix": broken(KeyError("x"))}, api.fix_file),
-    ):
+    faults = [("find", IndexError("index 3"), api.audit_file), ("fix", KeyError("x"), api.fix_file)]
+    for part, error, work in faults:
         caplog.clear()
-        rules = tuple(replace(rule, **parts) if rule.code == "QA104" else rule for rule in RULES)
+        rules = tuple(replace(rule, **{part: broken(error)}) if rule.code == "QA104" else rule for rule in RULES)
         row = work(path, replace(api.DEFAULT, rules=rules))
         assert row.status == "failed" and row.repair is None
-        assert row.reason.startswith("internal error: ") and row.reason.endswith("and what --verbose shows")
+        assert row.reason.startswith(f"internal error: {type(error).__name__}: {error}; please report it with the file")
         (record,) = [r for r in caplog.records if r.exc_info is not None]
         assert record.getMessage() == f"internal error: {path}"
 
