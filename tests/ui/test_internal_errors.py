@@ -115,7 +115,10 @@ def test_a_modal_audit_ends_with_everything_put_back(break_rule, caplog) -> None
     assert removed == ["the timer"] and status[-1] is None
     assert not auditing.RUNNING and not state().running
     operator.cancel(context)  # Blender may still call it: nothing is taken away twice
-    assert removed == ["the timer"]
+    operator._job = auditing.start(bpy.context, "FILE", "EVERYTHING")
+    auditing.RUNNING.append(operator._job)
+    operator.put_back(context)  # it failed before it had a timer
+    assert removed == ["the timer"] and not auditing.RUNNING
     traceback_of(caplog, error)
 
 
