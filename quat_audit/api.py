@@ -17,7 +17,6 @@ What is returned are the plain records of `findings/`; `reports.FORMATS` renders
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from .audit.pipeline import judge
 from .audit.repair import Repair, repair
 from .audit.settings import DEFAULT, Settings
-from .errors import InputError
+from .errors import QuatAuditError, reason_of
 from .findings.finding import Finding
 from .findings.report import FileRepair, FileReport
 from .motion.clip import Clip
@@ -54,8 +53,6 @@ __all__ = [
     "preview_object",
     "preview_steps",
 ]
-
-log = logging.getLogger(__name__)
 
 
 def audit_file(path: str | Path, settings: Settings = DEFAULT) -> FileReport:
@@ -132,7 +129,7 @@ def audit_mesh(obj: Any, settings: Settings = DEFAULT, frames: Sequence[float] |
     """Audit the weights of a skinned mesh object, and its deformation over some frames (by default the scene's).
 
     Raises:
-        LookupError: it is no skinned mesh, or Blender does not pose it; the message says what to do.
+        SkinError: it is no skinned mesh, or Blender does not pose it; the message says what to do.
     """
     posed = _posed(obj, frames)
     return list(judge(posed.subject, settings).findings)
@@ -142,7 +139,7 @@ def fix_mesh(obj: Any, settings: Settings = DEFAULT, frames: Sequence[float] | N
     """Repair the weights of a skinned mesh object where they are; other users of the mesh change too.
 
     Raises:
-        LookupError: as `audit_mesh`; or the mesh is in edit mode.
+        SkinError: as `audit_mesh`; or the mesh is in edit mode.
     """
     from .blender.skin import mesh as skin
 
@@ -180,7 +177,7 @@ def preview_object(obj: Any, output: str | Path, frames: Sequence[float] | None 
     """Preview a skinned mesh object of the session into a folder; the session stays as it is.
 
     Raises:
-        LookupError: as `audit_mesh`; or no vertex of it follows a bone.
+        SkinError: as `audit_mesh`; or no vertex of it follows a bone.
         InputError: the files cannot be written.
     """
     return preview.preview_object(obj, Path(output), frames)
@@ -209,16 +206,11 @@ def _guarded(path: Path, work: Callable[[], FileReport], report: FileReport | No
     report = report or FileReport(str(path))
     try:
         return work()
-    except InputError as error:
+    except QuatAuditError as error:
         # The row says which file it is.
         report.reason = str(error).removeprefix(f"{path}: ").replace(str(path.absolute()), path.name)
-    except OSError as error:
-        report.reason = f"{error.strerror or error}" + (f": {error.filename}" if error.filename else "")
-    except Exception as error:
-        log.debug("internal error in %s", path, exc_info=True)
-        report.reason = (
-            f"internal error: {type(error).__name__}: {error}; please report it (--verbose shows where it happened)"
-        )
+    except Exception as error:  # noqa: BLE001  # reason_of tells ours from mistakes
+        report.reason = reason_of(error, str(path))
     report.status = "failed"
     report.repair = report.after = None  # nothing was written, so nothing was repaired
     return report

@@ -38,6 +38,7 @@ FLOORS = """
     ui/properties ui/preview/properties
     ui/scope
     ui/preferences
+    ui/guard
     ui/wording ui/icons
     ui/canvas ui/handlers ui/translations ui/windows
     api
@@ -64,8 +65,8 @@ FLOORS = """
     motion/
     findings/
     rotation/
-    text
-    arrays errors pausing version
+    errors
+    arrays pausing text version
 """
 BPY = {"bmesh", "bpy", "mathutils", "gpu", "addon_utils", "bl_ext", "bpy_extras", "gpu_extras", "idprop", "blf"}
 WITH_BPY = (

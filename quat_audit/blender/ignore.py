@@ -9,7 +9,9 @@ from typing import Any
 
 import bpy
 
+from ..errors import InputError, RefusedError
 from ..findings.ignores import Ignore, as_text, from_text
+from ..text import Text
 
 PROPERTY = "quat_audit_ignores"
 
@@ -18,19 +20,22 @@ def list_ignores(holder: Any) -> tuple[Ignore, ...]:
     """What a holder says is to be ignored, in a stable order.
 
     Raises:
-        ValueError: the property holds something that this add-on did not write.
+        InputError: the property holds something that this add-on did not write.
     """
     text = holder.get(PROPERTY, "")
     if not isinstance(text, str):
-        raise ValueError(f"not a text but {type(text).__name__}")
-    return from_text(text)
+        raise InputError(f"not a text but {type(text).__name__}")
+    try:
+        return from_text(text)
+    except ValueError as error:
+        raise InputError(str(error)) from None
 
 
 def readable_ignores(holder: Any) -> tuple[tuple[Ignore, ...], str]:
     """(what is to be ignored, why it could not be read): an unreadable list ignores nothing."""
     try:
         return list_ignores(holder), ""
-    except ValueError as error:
+    except InputError as error:
         return (), str(error)
 
 
@@ -38,7 +43,8 @@ def add_ignore(holder: Any, new: Ignore) -> Ignore:
     """Ignore a rule on a data path of a holder; one that is there already is replaced.
 
     Raises:
-        ValueError: the holder must not be written, or there is no code or data path.
+        RefusedError: the holder must not be written.
+        ValueError: there is no code or data path.
     """
     if not new.code or not new.data_path:
         raise ValueError("an ignore needs the code of a rule and a data path")
@@ -51,7 +57,7 @@ def remove_ignore(holder: Any, code: str, data_path: str, slot: str = "") -> boo
     """Take an ignore back. False when there was none.
 
     Raises:
-        ValueError: the holder must not be written.
+        RefusedError: the holder must not be written.
     """
     _check_editable(holder)
     kept = _others(holder, Ignore(code, data_path, "", slot))
@@ -83,5 +89,9 @@ def is_editable(holder: Any) -> bool:
 
 def _check_editable(holder: Any) -> None:
     if not is_editable(holder):
-        what = "action" if isinstance(holder, bpy.types.Action) else "object"
-        raise ValueError(f"{what} {holder.name!r} is linked: ignore the finding in the file that it comes from")
+        name = {"name": holder.name}
+        if isinstance(holder, bpy.types.Action):
+            raise RefusedError(
+                Text("action '{name}' is linked: ignore the finding in the file that it comes from", name)
+            )
+        raise RefusedError(Text("object '{name}' is linked: ignore the finding in the file that it comes from", name))

@@ -16,6 +16,7 @@ from typing import Any
 import bpy
 import numpy as np
 
+from ..errors import GoneError
 from ..motion.clip import BEZIER, COMPONENTS, Clip, Curves, Cycles, Track, make_curves, make_tracks
 from ..text import Text
 from . import compat, ignore, users
@@ -92,7 +93,7 @@ def read_action_steps(
     Yields (keys read, keys in all, clips); clips is () but in the last item. One read of a curve's keys is never
     divided: a million keys in a single curve take about 0.1 s for each of their four arrays.
 
-    Raises: LookupError: the action or a curve was removed between two steps (an undo, a script).
+    Raises: GoneError: the action or a curve was removed between two steps (an undo, a script).
     """
     uid, name = action.session_uid, action.name
     sets = list(compat.curve_sets(action))
@@ -140,7 +141,7 @@ def _place(record: BlenderClip) -> tuple[int, int, int, int]:
 
 
 def find_set(record: BlenderClip) -> tuple[Any, compat.CurveSet]:
-    """(action, its set of curves) that a record means. LookupError when it is gone from the file."""
+    """(action, its set of curves) that a record means. GoneError when it is gone from the file."""
     return _find_place(record.action_uid, record.clip.action, record.handle, record.layer, record.strip)
 
 
@@ -150,7 +151,7 @@ def _find_place(uid: int, name: str, handle: int, layer: int, strip: int) -> tup
             for found in compat.curve_sets(action):
                 if (found.handle, found.layer, found.strip) == (handle, layer, strip):
                     return action, found
-    raise LookupError(f"action {name!r} is no longer in this file as it was: read it again")
+    raise GoneError(Text("action '{action}' is no longer in this file as it was: read it again", {"action": name}))
 
 
 def _read_set(action: Any, curve_set: compat.CurveSet, who: Sequence[User]) -> Clip:
@@ -270,7 +271,7 @@ def _found_again(
     points = [fcurve.keyframe_points for fcurve in fcurves]
     same = [(f.data_path, f.array_index, len(p)) for f, p in zip(fcurves, points, strict=True)]
     if same != list(zip(paths, components, counts, strict=True)):
-        raise LookupError(f"action {action!r} changed while it was read: read it again")
+        raise GoneError(Text("action '{action}' changed while it was read: read it again", {"action": action}))
     return points
 
 

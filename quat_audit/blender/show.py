@@ -70,7 +70,7 @@ def _show_bone(obj: Any, name: str) -> list[Text]:
 def show_keys(record: BlenderClip, data_path: str, frames: Sequence[float]) -> int:
     """Select the curves of a path, and of all keys only those at some frames; returns how many keys that are.
 
-    Raises: LookupError: the clip is gone from the file.
+    Raises: GoneError: the clip is gone from the file.
     """
     _, curve_set = find_set(record)
     at = np.array([f for f in frames if math.isfinite(f)], dtype=np.float64)

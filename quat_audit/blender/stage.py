@@ -15,6 +15,7 @@ from mathutils import Euler, Quaternion
 
 from ..arrays import Floats
 from ..comparison.kinematics import Rig, Stage
+from ..errors import QuatAuditError
 from ..motion.clip import EULER_ORDERS, QUATERNION
 from ..text import Text
 from . import compat
@@ -24,21 +25,26 @@ from .pose import stepping
 OBJECT_SIZE = 1.0
 
 
+class NoPosesError(QuatAuditError):
+    """Nothing that can be seen shows the poses of an action."""
+
+
 def find_player(context: Any, names: Sequence[str], bone: str, action_uid: int, handle: int) -> Any:
     """The object among some whose poses show an action: the active one, or the first that can be seen.
 
-    Raises: LookupError: none does, and why.
+    Raises: NoPosesError: none does, and why.
     """
     layer = context.view_layer.objects
     here = [layer[name] for name in names if name in layer]
     here.sort(key=lambda obj: obj != layer.active)
     if not here:
-        raise LookupError(Text("Nobody in this view layer plays the action: there are no poses to show"))
+        raise NoPosesError(Text("Nobody in this view layer plays the action: there are no poses to show"))
     whys = [_why_not(obj, bone, action_uid, handle) for obj in here]
     for obj, why in zip(here, whys, strict=True):
         if why is None:
             return obj
-    raise LookupError(whys[0])
+    assert whys[0] is not None
+    raise NoPosesError(whys[0])
 
 
 def _why_not(obj: Any, bone: str, action_uid: int, handle: int) -> Text | None:

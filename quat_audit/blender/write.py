@@ -14,7 +14,9 @@ from typing import Any
 import bpy
 import numpy as np
 
+from ..errors import GoneError, RefusedError
 from ..motion.clip import BEZIER, Clip, Curves
+from ..text import Text, frame_words
 from . import compat, users
 from .read import BlenderClip, find_set
 
@@ -62,7 +64,7 @@ def write_clip(record: BlenderClip, after: Clip) -> Written:
     Curves whose `source` is missing in `after` are removed, those with source -1 are made. A new rotation mode
     (`tracks.modes` of one entry) is set on every user. Nothing is written when anything must not be.
 
-    Raises: LookupError: the action or a curve is no longer what was read. ValueError: a curve that is read-only was
+    Raises: GoneError: the action or a curve is no longer what was read. RefusedError: a curve that is read-only was
     changed, or a value that is not finite would be written.
     """
     before = record.clip
@@ -78,7 +80,12 @@ def write_clip(record: BlenderClip, after: Clip) -> Written:
         path, component = before.curves.data_path[number], int(before.curves.component[number])
         keys = int(before.curves.counts[number])
         if found is None or (found.data_path, found.array_index, len(found.keyframe_points)) != (path, component, keys):
-            raise LookupError(f"action {before.action!r}: {path}[{component}] changed since it was read: read it again")
+            raise GoneError(
+                Text(
+                    "action '{action}': {path}[{component}] changed since it was read: read it again",
+                    {"action": before.action, "path": path, "component": component},
+                )
+            )
 
     for number, source in edits.changed.items():
         _write_curve(fcurves[source], before.curves, source, after.curves, number)
@@ -160,9 +167,19 @@ def _check(before: Clip, after: Clip, edits: _Edits) -> None:
     for source in (*edits.changed.values(), *edits.removed):
         why = before.curves.read_only[source]
         if why:
-            raise ValueError(f"action {before.action!r}: {before.curves.data_path[source]} must not be written: {why}")
+            raise RefusedError(
+                Text(
+                    "action '{action}': {path} must not be written: {why}",
+                    {"action": before.action, "path": before.curves.data_path[source], "why": why},
+                )
+            )
     if edits.added and before.curves.read_only and all(before.curves.read_only):
-        raise ValueError(f"action {before.action!r}: no curve can be added: {before.curves.read_only[0]}")
+        raise RefusedError(
+            Text(
+                "action '{action}': no curve can be added: {why}",
+                {"action": before.action, "why": before.curves.read_only[0]},
+            )
+        )
     c = after.curves
     for number in (*edits.changed, *edits.added):
         rows = c.rows(number)
@@ -178,9 +195,16 @@ def _check(before: Clip, after: Clip, edits: _Edits) -> None:
                 bad &= (origin < 0)[:, None] | np.isfinite(old[np.maximum(origin, 0)])
             if bad.any():
                 frame = float(c.co[rows][np.argmax(bad.any(axis=1)), 0])
-                raise ValueError(
-                    f"action {before.action!r}: {c.data_path[number]}[{int(c.component[number])}] would get a value "
-                    f"that is not finite at frame {frame:g}"
+                raise RefusedError(
+                    Text(
+                        "action '{action}': {path}[{component}] would get a value that is not finite at frame {frame}",
+                        {
+                            "action": before.action,
+                            "path": c.data_path[number],
+                            "component": int(c.component[number]),
+                            "frame": frame_words(frame),
+                        },
+                    )
                 )
 
 
@@ -282,7 +306,8 @@ def _add_curve(owner: Any, after: Curves, number: int, look: tuple[str, str]) ->
     path, component = after.data_path[number], int(after.component[number])
     fcurve = owner.fcurves.find(path, index=component)  # one without keys counts as missing, and is used again
     if fcurve is not None and len(fcurve.keyframe_points):
-        raise LookupError(f"{path}[{component}] has keys already: read the action again")
+        values = {"path": path, "component": component}
+        raise GoneError(Text("{path}[{component}] has keys already: read the action again", values))
     if fcurve is None:
         fcurve = compat.new_fcurve(owner, path, component, look[0])
         if look[1]:

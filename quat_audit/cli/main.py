@@ -20,7 +20,7 @@ from pathlib import Path
 
 from .. import api, reports
 from ..audit.profiles import EVERYTHING, PROFILES, find_profile, profile_settings
-from ..errors import InputError
+from ..errors import InputError, reason_of
 from ..findings.finding import SEVERITIES
 from ..findings.report import INTERRUPTED, FileReport, Report
 from ..rules import RULES
@@ -45,18 +45,25 @@ def main(arguments: Sequence[str], *, prog: str = f"python -m {NAME}") -> int:
             options = _parse(arguments, prog)
             if isinstance(options, int):
                 return options
-            logging.basicConfig(level=logging.DEBUG if options.verbose else logging.WARNING, stream=sys.stderr)
+            _start_log(options.verbose)
             options.interruption = interruption
             code = int(options.run(options))
-        except InputError as error:
-            say(f"{prog}: error: {error}")
-            return UNUSABLE
         except KeyboardInterrupt:  # a second one, outside the work on a file
             code = UNUSABLE
+        except Exception as error:  # noqa: BLE001  # reason_of tells ours from mistakes
+            say(f"{prog}: error: {reason_of(error, prog)}")
+            return UNUSABLE
         if interruption:
             say(f"{prog}: interrupted")
             return UNUSABLE
         return code
+
+
+def _start_log(verbose: bool) -> None:
+    """Log to standard error; tracebacks only where they are asked for: what they are about is said anyway."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.addFilter(lambda record: verbose or not record.exc_info)
+    logging.basicConfig(level=logging.DEBUG if verbose else logging.WARNING, handlers=[handler])
 
 
 def _parse(arguments: Sequence[str], prog: str) -> argparse.Namespace | int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..errors import SkinError
 from ..skinning.skin import Motion, Skin, influences
 
 # Names in a message.
@@ -12,24 +13,24 @@ MOST_NAMED = 5
 
 
 def check(skin: Skin) -> None:
-    """Raise LookupError for a skin that no bone deforms; the message says why and what to do."""
+    """Raise SkinError for a skin that no bone deforms; the message says why and what to do."""
     if influences(skin).live.any():
         return
     inf = influences(skin)
     if not len(skin.groups):
-        raise LookupError(f"{skin.mesh} has no vertex groups: give it weights (Object > Parent > Armature Deform)")
+        raise SkinError(f"{skin.mesh} has no vertex groups: give it weights (Object > Parent > Armature Deform)")
     if not np.any(skin.groups.bone >= 0):
-        raise LookupError(
+        raise SkinError(
             f"no vertex group of {skin.mesh} has the name of a deforming bone of {skin.armature}: its groups are "
             f"{_named(skin.groups.names)}, its bones {_named(skin.bones.names)}; rename the groups, or choose the "
             "armature that they were made for"
         )
     if np.isnan(inf.weight).any():
-        raise LookupError(
+        raise SkinError(
             f"the weights of {skin.mesh} are no numbers (NaN), so no vertex follows a bone: `quat_audit fix` removes "
             "such weights (QA608); then paint or assign them anew"
         )
-    raise LookupError(
+    raise SkinError(
         f"all weights of {skin.mesh} on deforming bones of {skin.armature} are zero or missing: paint or assign them"
     )
 

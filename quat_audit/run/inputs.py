@@ -68,12 +68,12 @@ def _rank(item: Input) -> tuple[bool, bool, bool, str]:
 
 
 def common_root(inputs: Sequence[Input]) -> Path:
-    """The folder that all inputs lie below; ValueError when there is none (two drives)."""
+    """The folder that all inputs lie below; InputError when there is none (two drives)."""
     roots = sorted({str(Path(os.path.abspath(item.root))) for item in inputs})
     try:
         return Path(os.path.commonpath(roots)) if roots else Path.cwd()
     except ValueError:
-        raise ValueError(f"{', '.join(roots)} have no common folder: run one at a time with --output-dir") from None
+        raise InputError(f"{', '.join(roots)} have no common folder: run one at a time with --output-dir") from None
 
 
 def _expand_one(argument: str, exclude: Path | None) -> Iterator[Input]:

@@ -25,10 +25,7 @@ def result_places(folder: Path, inputs: Sequence[Input], via: Via) -> dict[Path,
     if folder.exists() and not folder.is_dir():
         raise InputError(f"--output-dir {folder} is a file: name a folder")
     usable = [item for item in inputs if not item.reason]
-    try:
-        root = common_root(usable)
-    except ValueError as error:
-        raise InputError(str(error)) from None
+    root = common_root(usable)
     taken: set[Path] = set()
     outputs: dict[Path, Path] = {}
     # Files that keep their suffix come first, so that walk.blend keeps its name and walk.fbx makes room.

@@ -6,14 +6,13 @@ The file itself is only read. Nothing here imports bpy until a file needs it.
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..errors import InputError
+from ..errors import InputError, SkinError, reason_of
 from ..preview import figures
 from ..preview.earlier import check_replaces_own
 from ..preview.figures import Measured
@@ -24,8 +23,6 @@ from ..reports.json_report import as_json
 from ..text import file_stems
 from .opening import blender_version, open_scene
 from .publish import write_whole
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -82,8 +79,8 @@ def steps(path: Path, folder: Path, *, name: str = "", frames: Sequence[float] |
         else:
             posed, failed, said = previews.read(frames)
             remarks_on_all += said
-    except LookupError as error:
-        raise InputError(str(error)) from None
+    except SkinError as error:
+        raise InputError(error.why) from None
     if not posed and not failed:
         raise InputError(f"nothing to preview: {previews.skinned_meshes()}")
     done = [Previewed(mesh, reason=why) for mesh, why in failed]
@@ -104,7 +101,7 @@ def preview_object(obj: Any, folder: Path, frames: Sequence[float] | None = None
     """One mesh object of the session, which stays as it is.
 
     Raises:
-        LookupError: it is no skinned mesh, or nothing of it is posed; the message says what to do.
+        SkinError: it is no skinned mesh, or nothing of it is posed; the message says what to do.
         InputError: the files cannot be written.
     """
     from ..blender.skin import previews
@@ -163,16 +160,8 @@ def _guarded(name: str, work: Callable[[], Previewed]) -> Previewed:
     """Do the work on one mesh; whatever goes wrong with it is its reason, not the end of the run."""
     try:
         return work()
-    except (LookupError, InputError) as error:
-        reason = str(error)
-    except OSError as error:
-        reason = f"{error.strerror or error}" + (f": {error.filename}" if error.filename else "")
-    except Exception as error:
-        log.debug("internal error in the preview of %s", name, exc_info=True)
-        reason = (
-            f"internal error: {type(error).__name__}: {error}; please report it (--verbose shows where it happened)"
-        )
-    return Previewed(name, reason=reason)
+    except Exception as error:  # noqa: BLE001  # reason_of tells ours from mistakes
+        return Previewed(name, reason=reason_of(error, f"the preview of {name}"))
 
 
 def check_folder(folder: Path) -> None:

@@ -14,6 +14,7 @@ preview/          the skinning preview
 comparison/       before and after of a repair
 hooks.py          automatic audits; translations.py languages
 handlers.py windows.py        what Blender calls, and every viewport at once
+guard.py          a mistake of ours is logged and told as one, whatever called us
 
 The rows of the list are in results/, which needs no bpy.
 """

@@ -17,6 +17,7 @@ from ..audit.pipeline import Judgement, judge, judge_steps
 from ..audit.settings import Settings
 from ..blender import compat, read, users
 from ..blender.read import BlenderClip
+from ..errors import GoneError, QuatAuditError, SkinError
 from ..results.memory import RESULTS, Summary
 from ..results.rows import ACTION, Place, PlaceResult, clip_result
 from ..text import Text
@@ -69,8 +70,9 @@ class Job:
                 self.fraction = next(self._steps)
             except StopIteration:
                 self.done, self._steps, self.fraction = True, None, 1.0
-            except (ReferenceError, LookupError) as error:
-                self.abort(Text("The file changed while it was audited ({error})", {"error": str(error)}))
+            except (ReferenceError, GoneError, SkinError) as error:  # the first is Blender's word for what is removed
+                why = error.why if isinstance(error, QuatAuditError) else str(error)
+                self.abort(Text("The file changed while it was audited ({error})", {"error": why}))
             if time.perf_counter() >= until:
                 break
 
@@ -150,7 +152,7 @@ def why_running() -> Text | None:
 
 
 def start(context: Any, scope_name: str, profile: str) -> Job:
-    """Begin an audit. Raises ValueError, with what to do, when there is nothing to audit."""
+    """Begin an audit. Raises NothingToAudit, with what to do, when there is nothing to audit."""
     targets = scope.targets(context, scope_name)
     if targets.why_none is not None:
         raise NothingToAudit(targets.why_none)
@@ -163,12 +165,8 @@ def _job(context: Any, targets: scope.Targets, scope_name: str, profile: str) ->
     return Job(work, profile=profile, scope_name=scope_name, remark=targets.remark)
 
 
-class NothingToAudit(ValueError):
-    """There is nothing to audit; `why` says so to a person."""
-
-    def __init__(self, why: Text) -> None:
-        super().__init__(str(why))
-        self.why = why
+class NothingToAudit(QuatAuditError):
+    """There is nothing to audit."""
 
 
 def audit_now(

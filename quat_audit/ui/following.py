@@ -18,7 +18,7 @@ from ..blender import read
 from ..results.memory import RESULTS
 from ..results.rows import ACTION, MESH, Place, clip_state
 from ..text import Text
-from . import auditing, handlers, properties, scope
+from . import auditing, guard, handlers, properties, scope
 from .comparison import state as comparing
 from .skin import auditing as skin_auditing
 
@@ -91,8 +91,11 @@ def _schedule(delay_seconds: float) -> None:
 def _tick() -> float | None:
     if auditing.RUNNING:
         return DELAY_SECONDS
-    if _refresh_one():
-        return 0.01
+    try:
+        if _refresh_one():
+            return 0.01
+    except Exception as error:  # noqa: BLE001  # reason_of tells ours from mistakes
+        guard.tell(error, "looking at the findings again")
     properties.sync(properties.state(bpy.context))
     redraw()
     return None

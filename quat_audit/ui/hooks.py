@@ -15,7 +15,6 @@ here ever raises into an importer or exporter, and none is held up but for the t
 
 from __future__ import annotations
 
-import logging
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -27,10 +26,8 @@ from bpy.props import EnumProperty, StringProperty
 from ..findings.finding import SEVERITIES
 from ..results.memory import Summary
 from ..text import Text
-from . import auditing, handlers, preferences, scope
+from . import auditing, guard, handlers, preferences, scope
 from .wording import say_report
-
-log = logging.getLogger(__name__)
 
 # What engines get is what both formats are for.
 PROFILE = "game_export"
@@ -60,7 +57,7 @@ def before_export(selected_only: bool) -> None:
 
 
 def _audit(audit: Callable[[], Summary], what: Text) -> None:
-    """Audit and report it; whatever goes wrong is logged and stays here."""
+    """Audit and report it; whatever goes wrong is told and stays here."""
     try:
         if auditing.RUNNING:
             return  # the artist's own audit has the panel
@@ -70,8 +67,8 @@ def _audit(audit: Callable[[], Summary], what: Text) -> None:
             return
         severity, message = report_of(summary, what)
         bpy.ops.quat_audit.tell("EXEC_DEFAULT", severity=severity, message=say_report(message))
-    except Exception:
-        log.exception("the automatic audit failed; nothing was held up")
+    except Exception as error:  # noqa: BLE001  # reason_of tells ours from mistakes
+        guard.tell(error, "the automatic audit; nothing was held up")
 
 
 def report_of(summary: Summary, what: Text) -> tuple[str, Text]:
@@ -152,7 +149,7 @@ class QUATAUDIT_OT_tell(bpy.types.Operator):
     bl_label = "Report"
     bl_options = {"INTERNAL"}
 
-    severity: EnumProperty(items=(("INFO", "Info", ""), ("WARNING", "Warning", "")))  # type: ignore[valid-type]
+    severity: EnumProperty(items=(("INFO", "Info", ""), ("WARNING", "Warning", ""), ("ERROR", "Error", "")))  # type: ignore[valid-type]
     message: StringProperty()  # type: ignore[valid-type]
 
     def execute(self, context: Any) -> set[str]:

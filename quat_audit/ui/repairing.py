@@ -12,6 +12,7 @@ from ..audit.repair import Repair, repair
 from ..audit.settings import Settings
 from ..blender import read, users, write
 from ..blender.read import BlenderClip
+from ..errors import GoneError, RefusedError, reason_of
 from ..findings.report import Refused, merge_proofs
 from ..motion.clip import Clip
 from ..motion.edit import with_origins
@@ -65,14 +66,19 @@ def find_record(place: Place, played_by: Any = None) -> BlenderClip | None:
 def _repair_clip(record: BlenderClip, rows: Sequence[Row], settings: Settings, unsafe: bool, outcome: Outcome) -> None:
     before = record.clip
     only = {(row.key.code, row.key.data_path) for row in rows}
-    done = repair(before, replace(settings, unsafe=unsafe), only=only)
+    try:
+        done = repair(before, replace(settings, unsafe=unsafe), only=only)
+    except Exception as error:  # noqa: BLE001  # reason_of tells ours from mistakes
+        why = reason_of(error, f"the repair of {before.action!r}", in_window=True)
+        outcome.failed.append(Text("{error}; nothing was changed there", {"error": why}))
+        return
     outcome.outdated += len(only - done.met)
     outcome.refused += done.refused
     if done.subject is not before:
         try:
             written = write.write_clip(record, done.subject)
-        except (LookupError, ValueError) as error:
-            outcome.failed.append(Text("{error}; nothing was changed there", {"error": str(error)}))
+        except (GoneError, RefusedError) as error:
+            outcome.failed.append(Text("{error}; nothing was changed there", {"error": error.why}))
         else:
             stored = read.read_again(record)
             _account(before, stored.clip, done, auditing.place_of(record), unsafe, outcome)

@@ -12,6 +12,7 @@ import pytest
 
 from quat_audit.audit.pipeline import unfixable_where_locked
 from quat_audit.audit.repair import MAX_PASSES
+from quat_audit.errors import InputError
 from quat_audit.findings.finding import NOTE, SAFE, UNSAFE, Finding, Occurrences
 from quat_audit.findings.report import Proof
 from quat_audit.motion.clip import BEZIER, LINEAR, QUATERNION, Clip, with_curves
@@ -250,7 +251,7 @@ def test_limits_reach_the_rules() -> None:
     clip = quaternion_clip([1, 11], turns("X", [0, 10]) * [[1.0], [1.05]])
     assert repair_clip(clip, [BY_CODE["QA103"]], {"QA103": {"norm_tolerance": 0.1}}).subject is clip
     assert repair_clip(clip, [BY_CODE["QA103"]], {"QA103": {"norm_tolerance": 0.01}}).subject is not clip
-    with pytest.raises(ValueError, match="QA103 has no limit 'nonsense'"):
+    with pytest.raises(InputError, match="QA103 has no limit 'nonsense'"):
         repair_clip(clip, RULES, {"QA103": {"nonsense": 1.0}})
 
 

@@ -14,6 +14,7 @@ bpy = pytest.importorskip("bpy")
 
 from quat_audit import api
 from quat_audit.blender import ignore, read
+from quat_audit.errors import InputError, RefusedError
 from quat_audit.findings.ignores import Ignore
 from tests.blender import build_case as build
 
@@ -100,7 +101,7 @@ def test_an_ignore_of_nothing_is_refused(code: str, path: str) -> None:
 def test_a_property_that_is_not_ours_ignores_nothing_and_says_so(junk) -> None:
     action = make_action()
     action[ignore.PROPERTY] = junk
-    with pytest.raises(ValueError, match="not"):
+    with pytest.raises(InputError, match="not"):
         ignore.list_ignores(action)
     assert flips(action) == [ARM, QUOTED]
     (record,) = read.read_action(action)
@@ -141,6 +142,6 @@ def test_on_a_linked_action_it_counts_and_must_be_changed_in_its_own_file(tmp_pa
     (linked,) = bpy.data.actions
     assert linked.library is not None and flips(linked) == [QUOTED]
     for change in (ignore.add_ignore, ignore.remove_ignore):
-        with pytest.raises(ValueError, match="'Walk' is linked: ignore the finding in the file that it comes from"):
+        with pytest.raises(RefusedError, match="'Walk' is linked: ignore the finding in the file that it comes from"):
             change(linked, "QA104", ARM, *(["no"] if change is ignore.add_ignore else []))
     assert [i.reason for i in ignore.list_ignores(linked)] == ["in the library"]

@@ -12,7 +12,7 @@ import pytest
 bpy = pytest.importorskip("bpy")
 
 from quat_audit import api
-from quat_audit.errors import InputError
+from quat_audit.errors import InputError, SkinError
 from quat_audit.preview.png import SIGNATURE
 from tests.blender import skinned
 from tests.blender.previewed import read, run, save
@@ -103,7 +103,7 @@ def test_an_armature_in_edit_mode(tmp_path: Path, capsys: Any) -> None:
     obj, rig = skinned.make_tube()
     bpy.context.view_layer.objects.active = rig
     bpy.ops.object.mode_set(mode="EDIT")
-    with pytest.raises(LookupError, match="Rig is in edit mode, where it deforms nothing: leave edit mode"):
+    with pytest.raises(SkinError, match="Rig is in edit mode, where it deforms nothing: leave edit mode"):
         api.preview_object(obj, tmp_path)
     file = save(tmp_path / "edit.blend")
     assert run("preview", file, "--output", tmp_path) == 2

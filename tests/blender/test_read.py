@@ -9,6 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from quat_audit.errors import GoneError
 from quat_audit.motion.clip import AXIS_ANGLE, EULER, QUATERNION, Cycles, make_curves, make_tracks
 
 bpy = pytest.importorskip("bpy")
@@ -309,5 +310,5 @@ def test_the_record_of_a_removed_action_says_so():
     again = read.read_again(record)
     np.testing.assert_array_equal(again.clip.curves.co, record.clip.curves.co)
     bpy.data.actions.remove(bpy.data.actions["A"])
-    with pytest.raises(LookupError, match="no longer in this file"):
+    with pytest.raises(GoneError, match="no longer in this file"):
         read.read_again(record)

@@ -14,6 +14,7 @@ bpy = pytest.importorskip("bpy")
 
 from quat_audit.audit.pipeline import audit_steps
 from quat_audit.blender import read, users
+from quat_audit.errors import GoneError
 from quat_audit.motion.clip import Clip
 from tests.blender import build_case as build
 from tests.contract import frozen
@@ -92,7 +93,7 @@ def test_a_change_between_two_steps_is_noticed(change: str) -> None:
         fcurves.remove(fcurves[5])
     else:
         fcurves[5].array_index = 7
-    with pytest.raises(LookupError, match="'A' changed while it was read: read it again"):
+    with pytest.raises(GoneError, match="'A' changed while it was read: read it again"):
         list(steps)
 
 
@@ -102,7 +103,7 @@ def test_an_action_that_is_removed_between_two_steps_is_noticed() -> None:
     while next(steps)[0] == 0:
         pass
     bpy.data.actions.remove(action)
-    with pytest.raises(LookupError, match="'A' is no longer in this file"):
+    with pytest.raises(GoneError, match="'A' is no longer in this file"):
         list(steps)
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from quat_audit.errors import GoneError, RefusedError
 from quat_audit.motion.clip import Clip, Cycles
 
 bpy = pytest.importorskip("bpy")
@@ -359,12 +360,12 @@ def test_what_must_not_be_written_is_refused_whole(rig):
     fcurves = build.fcurves_of(rig.animation_data.action)
     fcurves.find(PATH, index=3).lock = True
     before, record = states(), one()
-    with pytest.raises(ValueError, match="the curve is locked"):
+    with pytest.raises(RefusedError, match="the curve is locked"):
         write.write_clip(record, negated(record.clip, 1))
     assert states() == before  # the three that are not locked neither
     co = record.clip.curves.co.copy()
     co[record.clip.curves.offsets[0] + 1, 1] = np.nan
-    with pytest.raises(ValueError, match="not finite at frame 11"):
+    with pytest.raises(RefusedError, match="not finite at frame 11"):
         write.write_clip(record, edited(record.clip, co=co))
     assert states() == before
 
@@ -386,7 +387,7 @@ def test_stale_records_are_refused(rig):
     fcurve = build.fcurves_of(rig.animation_data.action).find(PATH, index=0)
     fcurve.keyframe_points.insert(50, 1)
     before = states()
-    with pytest.raises(LookupError, match="changed since it was read"):
+    with pytest.raises(GoneError, match="changed since it was read"):
         write.write_clip(record, negated(record.clip, 1))
     assert states() == before
 
@@ -398,9 +399,9 @@ def test_a_linked_action_is_never_written(rig, tmp_path):
         into.objects = ["Rig"]
     record = one()
     assert record.clip.users == ("Rig",)
-    with pytest.raises(ValueError, match=r"linked from library\.blend"):
+    with pytest.raises(RefusedError, match=r"linked from library\.blend"):
         write.write_clip(record, negated(record.clip, 1))
-    with pytest.raises(ValueError, match=r"linked from library\.blend"):
+    with pytest.raises(RefusedError, match=r"linked from library\.blend"):
         write.write_clip(record, added(record.clip, "rotation_euler", 0, np.array([(1, 0)], "f4")))
     after = replace(record.clip, tracks=replace(record.clip.tracks, modes=(("XYZ",),)))
     written = write.write_clip(record, after)

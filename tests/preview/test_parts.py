@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from quat_audit.errors import SkinError
 from quat_audit.preview import figures, png, rows, sheet, usable, view
 from quat_audit.preview.drawing import Patch, cropped, tick, ticks
 from quat_audit.preview.graph import graph
@@ -299,7 +300,7 @@ def test_what_is_no_picture_is_taken_out_of_a_png() -> None:
 
 def test_what_cannot_be_previewed_says_why() -> None:
     def says(skin: object) -> str:
-        with pytest.raises(LookupError) as caught:
+        with pytest.raises(SkinError) as caught:
             usable.check(skin)  # type: ignore[arg-type]
         return str(caught.value)
 

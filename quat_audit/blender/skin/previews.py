@@ -9,6 +9,7 @@ from typing import Any
 
 import bpy
 
+from ...errors import InputError, SkinError
 from .. import linked
 from . import posed as posed_skin
 from .mesh import find, read_file
@@ -28,8 +29,8 @@ def read(frames: Sequence[float] | None) -> tuple[list[PosedMesh], list[tuple[st
         try:
             check(item)
             kept.append(item)
-        except LookupError as error:
-            failed.append((item.record.skin.mesh, str(error)))
+        except SkinError as error:
+            failed.append((item.record.skin.mesh, error.why))
     return kept, failed + linked.missing(), remarks
 
 
@@ -37,13 +38,14 @@ def read_named(name: str, frames: Sequence[float] | None) -> PosedMesh:
     """One mesh of the open file.
 
     Raises:
-        LookupError: there is none of that name, or it cannot be posed; the message says what there is, or why.
+        InputError: there is no mesh of that name; the message says what there is.
+        SkinError: it is no skinned mesh, or cannot be posed; the message says why and what to do.
     """
     obj = bpy.data.objects.get(name)
     if obj is None:
-        raise LookupError(f"no object is called {name!r}: {skinned_meshes()}")
+        raise InputError(f"no object is called {name!r}: {skinned_meshes()}")
     if obj.type != "MESH" and not obj.is_missing:
-        raise LookupError(f"{name} is no mesh: {skinned_meshes()}")
+        raise InputError(f"{name} is no mesh: {skinned_meshes()}")
     return read_one(obj, frames)
 
 
@@ -51,7 +53,7 @@ def read_one(obj: Any, frames: Sequence[float] | None) -> PosedMesh:
     """One mesh object.
 
     Raises:
-        LookupError: it is no skinned mesh, or cannot be posed; the message says why and what to do.
+        SkinError: it is no skinned mesh, or cannot be posed; the message says why and what to do.
     """
     item = posed_skin.read_posed_object(obj, frames)
     check(item)
@@ -59,10 +61,10 @@ def read_one(obj: Any, frames: Sequence[float] | None) -> PosedMesh:
 
 
 def check(item: PosedMesh) -> None:
-    """Raise LookupError for an armature that deforms nothing just now."""
+    """Raise SkinError for an armature that deforms nothing just now."""
     _, rig, _ = find(item.record)
     if rig.data.is_editmode:
-        raise LookupError(f"{rig.name} is in edit mode, where it deforms nothing: leave edit mode")
+        raise SkinError(f"{rig.name} is in edit mode, where it deforms nothing: leave edit mode")
 
 
 def skinned_meshes() -> str:

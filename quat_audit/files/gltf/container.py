@@ -99,7 +99,7 @@ def open_document(path: Path) -> Document:
         if name not in files:  # kept: a patch goes with the bytes that were audited, whatever happens on disk
             beside = path.parent / name
             if beside.exists() and not beside.is_file():  # opening a pipe would wait for ever
-                raise ValueError("it is not a regular file")
+                raise InputError("it is not a regular file")
             files[name] = beside.read_bytes()
         return files[name]
 
@@ -205,7 +205,7 @@ def _load_buffer(document: Document, number: int) -> memoryview:
             )
         try:
             data = memoryview(document.load(name))
-        except (OSError, ValueError) as error:
+        except (OSError, ValueError, InputError) as error:  # a name with a NUL is a ValueError
             why = getattr(error, "strerror", None) or error
             raise InputError(f"{where}: {name!r} cannot be read ({why}): put the file beside the .gltf") from None
     if len(data) < length:

@@ -10,6 +10,7 @@ import bpy
 from ...results.memory import RESULTS
 from ...text import Text
 from .. import auditing, following, properties
+from ..guard import guarded
 from ..windows import waiting
 from ..wording import enabled, say_report
 from . import state as comparing
@@ -30,7 +31,7 @@ def compare(operator: Any, context: Any, make: Any, key: Any, number: int) -> se
         with waiting(context):
             shown = comparing.show(context, make(), key, number)
     except comparing.CannotCompare as error:
-        operator.report({"WARNING"}, say_report(error.args[0]))
+        operator.report({"WARNING"}, say_report(error.why))
         return {"CANCELLED"}
     if shown.remark:
         operator.report({"INFO"}, say_report(shown.remark))
@@ -50,6 +51,7 @@ class QUATAUDIT_OT_compare(bpy.types.Operator):
         why = why_not_now(context) or comparing.why_not(row)
         return enabled(cls, why)
 
+    @guarded
     def execute(self, context: Any) -> set[str]:
         choices = properties.state(context)
         row = properties.active_row(choices)
@@ -78,6 +80,7 @@ class QUATAUDIT_OT_compare_last(bpy.types.Operator):
             why = Text("Nothing was fixed just now")
         return enabled(cls, why)
 
+    @guarded
     def execute(self, context: Any) -> set[str]:
         edit = comparing.offered(RESULTS.message)
         if edit is None:
@@ -98,6 +101,7 @@ class QUATAUDIT_OT_compare_off(bpy.types.Operator):
     def poll(cls, context: Any) -> bool:
         return enabled(cls, None if comparing.STATE.shown is not None else Text("No before and after is drawn"))
 
+    @guarded
     def execute(self, context: Any) -> set[str]:
         comparing.switch_off()
         return {"FINISHED"}

@@ -21,13 +21,14 @@ from ...audit.settings import Settings
 from ...blender import stage
 from ...comparison.angles import Angles, Channel, compare_channel, pose_frames, rotations, why_not_computed
 from ...comparison.kinematics import Poses, replace_rotations
+from ...errors import QuatAuditError
 from ...findings.finding import NONE, Finding
 from ...motion.clip import Clip
 from ...motion.edit import keep_curves
 from ...results.rows import MESH, Place, Row, RowKey, clip_state
 from ...rotation.quaternion import to_matrix
 from ...text import Text
-from .. import handlers, repairing
+from .. import guard, handlers, repairing
 from ..windows import redraw_viewports
 from . import graph, view
 
@@ -38,8 +39,8 @@ _AGAIN = Text("The keys changed since: press Before and After again")
 _CHANGED = Text("The keys changed since")
 
 
-class CannotCompare(Exception):
-    """There is nothing to show; the argument is a Text that says why."""
+class CannotCompare(QuatAuditError):
+    """There is nothing to show."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,8 +184,8 @@ def _with_poses(context: Any, edit: Edit, shown: Shown, channel: Channel) -> Sho
     """The same with what Blender poses on those frames; or with why there is none."""
     try:
         obj = stage.find_player(context, edit.users, channel.bone, edit.place.uid, edit.place.handle)
-    except LookupError as error:
-        return Shown(shown.key, shown.number, shown.label, shown.angles, remark=error.args[0])
+    except stage.NoPosesError as error:
+        return Shown(shown.key, shown.number, shown.label, shown.angles, remark=error.why)
     selected = stage.selected_bones(obj) if channel.bone else []
     seen = stage.evaluate(obj, pose_frames(shown.angles), as_rig=bool(channel.bone))
     names = seen.rig.names
@@ -306,7 +307,11 @@ def offered(message: str) -> Edit | None:
 
 
 def _draw() -> None:
-    shown, context = STATE.shown, bpy.context
+    guard.drawn(_draw_shown, switch_off, "drawing a before and after")
+
+
+def _draw_shown(context: Any) -> None:
+    shown = STATE.shown
     if shown is None or context.region is None:
         return
     if shown.poses is not None and context.scene.session_uid == shown.scene_uid and _seen(context, shown.object_uid):

@@ -12,6 +12,7 @@ from ...findings.finding import ERROR, NOTE, WARNING
 from ...results.memory import RESULTS, Summary
 from ...text import Text
 from .. import auditing, following, preferences, properties, scope
+from ..guard import guarded
 from ..translations import CONTEXT
 from ..wording import enabled, figures, reasons, say_report
 
@@ -44,6 +45,7 @@ class Stepwise:
     def _outcome(self, summary: Summary) -> Text:
         return outcome(summary)
 
+    @guarded
     def execute(self, context: Any) -> set[str]:
         job = self._start(context)
         if job is None:
@@ -52,6 +54,7 @@ class Stepwise:
             job.run(60.0)
         return self._end(context, job)
 
+    @guarded
     def invoke(self, context: Any, event: Any) -> set[str]:
         if bpy.app.background:
             return self.execute(context)
@@ -71,6 +74,7 @@ class Stepwise:
         self._show(context)
         return {"RUNNING_MODAL"}
 
+    @guarded
     def modal(self, context: Any, event: Any) -> set[str]:
         job = self._job
         assert job is not None
@@ -87,6 +91,10 @@ class Stepwise:
 
     def cancel(self, context: Any) -> None:
         """Blender ends the operator by itself: a file is opened, or Blender quits."""
+        self.put_back(context)
+
+    def put_back(self, context: Any) -> None:
+        """End an audit that is running, and leave nothing of it behind."""
         if self._job is not None:
             self._job.abort(Text("The audit was stopped"))
             self._tidy(context)
@@ -115,7 +123,9 @@ class Stepwise:
         following.redraw()
 
     def _tidy(self, context: Any) -> None:
-        context.window_manager.event_timer_remove(self._timer)
+        if self._timer is not None:
+            context.window_manager.event_timer_remove(self._timer)
+        self._job = self._timer = None
         auditing.RUNNING.clear()
         properties.state(context).running = False
         if context.workspace is not None:
@@ -195,6 +205,7 @@ class QUATAUDIT_OT_clear_results(bpy.types.Operator):
     def poll(cls, context: Any) -> bool:
         return enabled(cls, None if RESULTS.audited else Text("There are no findings: audit first"))
 
+    @guarded
     def execute(self, context: Any) -> set[str]:
         RESULTS.clear()
         properties.sync(properties.state(context))

@@ -16,6 +16,7 @@ from ...results.rows import ACTION, MESH, Row
 from ...text import Text
 from .. import auditing, following, properties, repairing
 from ..comparison import state as comparing
+from ..guard import guarded
 from ..windows import waiting
 from ..wording import MOST_REASONS, enabled, lines, reasons, remedy_of, say, say_report, summary_of
 
@@ -143,10 +144,12 @@ class QUATAUDIT_OT_fix_active(_Confirmed, bpy.types.Operator):
         why = why_not_now(context) or why_not_row(properties.chosen_row(context))
         return enabled(cls, why)
 
+    @guarded
     def invoke(self, context: Any, event: Any) -> set[str]:
         row = properties.chosen_row(context)
         return self._ask(context, event, [row] if row is not None else [])
 
+    @guarded
     def execute(self, context: Any) -> set[str]:
         row = properties.chosen_row(context)
         if row is None:
@@ -168,6 +171,7 @@ class QUATAUDIT_OT_fix_safe(bpy.types.Operator):
             why = Text("No finding has a safe fix")
         return enabled(cls, why)
 
+    @guarded
     def execute(self, context: Any) -> set[str]:
         return repair(self, context, [row for row in RESULTS.rows if row.safe], unsafe=False)
 
@@ -188,9 +192,11 @@ class QUATAUDIT_OT_fix_checked(_Confirmed, bpy.types.Operator):
             why = Text("None of the checked findings can be fixed")
         return enabled(cls, why)
 
+    @guarded
     def invoke(self, context: Any, event: Any) -> set[str]:
         return self._ask(context, event, RESULTS.checked_rows())
 
+    @guarded
     def execute(self, context: Any) -> set[str]:
         return repair(self, context, RESULTS.checked_rows(), unsafe=True)
 
@@ -217,6 +223,7 @@ class QUATAUDIT_OT_check_rows(bpy.types.Operator):
     def poll(cls, context: Any) -> bool:
         return enabled(cls, None if RESULTS.rows else Text("There are no findings: audit first"))
 
+    @guarded
     def execute(self, context: Any) -> set[str]:
         listed = {row.key for row in RESULTS.shown_rows(properties.filters(properties.state(context)))}
         if self.action == "ALL":

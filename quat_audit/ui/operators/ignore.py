@@ -12,12 +12,13 @@ import bpy
 from bpy.props import IntProperty, StringProperty
 
 from ...blender import ignore
-from ...errors import SkinError
+from ...errors import RefusedError, SkinError
 from ...findings.ignores import ignore_of
 from ...results.memory import RESULTS
 from ...results.rows import MESH, Place, PlaceResult, Row, unread_result
 from ...text import Text
 from .. import auditing, following, properties, repairing, scope
+from ..guard import guarded
 from ..skin import auditing as skin_auditing
 from ..wording import enabled, say_report
 from . import fix
@@ -77,6 +78,7 @@ class QUATAUDIT_OT_ignore(bpy.types.Operator):
     def poll(cls, context: Any) -> bool:
         return enabled(cls, fix.why_not_now(context) or _why_not(properties.chosen_row(context)))
 
+    @guarded
     def execute(self, context: Any) -> set[str]:
         row, choices = properties.chosen_row(context), properties.state(context)
         holder = scope.find_holder(row.key.place) if row is not None else None
@@ -85,8 +87,8 @@ class QUATAUDIT_OT_ignore(bpy.types.Operator):
         reason = self.reason if self.properties.is_property_set("reason") else choices.ignore_reason
         try:
             ignore.add_ignore(holder, ignore_of(row.finding, reason.strip()))
-        except ValueError as error:
-            self.report({"ERROR"}, str(error))
+        except RefusedError as error:
+            self.report({"ERROR"}, say_report(error.why))
             return {"CANCELLED"}
         choices.ignore_reason = ""
         _audit_again(context, [row.key.place])
@@ -112,6 +114,7 @@ class QUATAUDIT_OT_unignore(bpy.types.Operator):
         why = fix.why_not_now(context)
         return enabled(cls, why or (None if RESULTS.ignored else Text("No finding is ignored")))
 
+    @guarded
     def execute(self, context: Any) -> set[str]:
         chosen = RESULTS.ignored if self.number < 0 else RESULTS.ignored[self.number : self.number + 1]
         count = 0
@@ -124,8 +127,8 @@ class QUATAUDIT_OT_unignore(bpy.types.Operator):
                 # It may have been ignored in this slot, or in all of them.
                 removed = ignore.remove_ignore(holder, f.code, f.data_path, slot=f.slot)
                 count += removed or ignore.remove_ignore(holder, f.code, f.data_path)
-            except ValueError as error:
-                self.report({"ERROR"}, str(error))
+            except RefusedError as error:
+                self.report({"ERROR"}, say_report(error.why))
         _audit_again(context, dict.fromkeys(place for place, _ in chosen))
         self.report({"INFO"}, say_report(Text("Reported again: {count} findings", {"count": count})))
         return {"FINISHED"} if count else {"CANCELLED"}

@@ -19,11 +19,13 @@ from ...audit.repair import Repair
 from ...audit.signs import ALIGN, FLIP, change_signs
 from ...blender import read, users, write
 from ...blender.read import BlenderClip
+from ...errors import GoneError, RefusedError
 from ...findings.report import Refused, merge_proofs
 from ...motion.clip import QUATERNION, Clip
 from ...results.outcome import Outcome
 from ...text import Text
 from .. import auditing, following
+from ..guard import guarded
 from ..wording import enabled, reasons, say_report
 
 # Editor → the modes of it that show keys of actions. (Drivers, shape keys of the old kind, grease pencil do not.)
@@ -96,8 +98,8 @@ def change(selection: Selection, how: str, outcome: Outcome) -> None:
         return
     try:
         write.write_clip(selection.record, repair.subject)
-    except (LookupError, ValueError) as error:
-        outcome.failed.append(Text("{error}; nothing was changed there", {"error": str(error)}))
+    except (GoneError, RefusedError) as error:
+        outcome.failed.append(Text("{error}; nothing was changed there", {"error": error.why}))
         return
     _account(selection.record, repair, outcome)
 
@@ -138,6 +140,7 @@ class QUATAUDIT_OT_key_signs(bpy.types.Operator):
     def poll(cls, context: Any) -> bool:
         return enabled(cls, why_not_here(context))
 
+    @guarded
     def execute(self, context: Any) -> set[str]:
         selections = selected_keys(context)
         if not selections:

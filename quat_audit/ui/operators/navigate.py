@@ -18,6 +18,7 @@ from ...results.rows import ACTION, MESH, Row
 from ...text import Text
 from .. import auditing, properties, repairing, scope
 from ..comparison import state as comparing
+from ..guard import guarded
 from ..wording import enabled, say, say_report
 
 # Markers are found again by their name: Blender 5.0 took custom properties from them.
@@ -91,6 +92,7 @@ class QUATAUDIT_OT_go_to(bpy.types.Operator):
     def poll(cls, context: Any) -> bool:
         return enabled(cls, why_not(context))
 
+    @guarded
     def execute(self, context: Any) -> set[str]:
         if self.row >= 0:
             properties.state(context).active = self.row
@@ -121,6 +123,7 @@ class QUATAUDIT_OT_occurrence_step(bpy.types.Operator):
     def poll(cls, context: Any) -> bool:
         return enabled(cls, why_not(context))
 
+    @guarded
     def execute(self, context: Any) -> set[str]:
         return _step(self, context, 1 if self.direction == "NEXT" else -1)
 
@@ -156,6 +159,7 @@ class QUATAUDIT_OT_markers_add(bpy.types.Operator):
     def poll(cls, context: Any) -> bool:
         return enabled(cls, None if RESULTS.rows else Text("There are no findings: audit first"))
 
+    @guarded
     def execute(self, context: Any) -> set[str]:
         choices = properties.state(context)
         shown = properties.active_row(choices)
@@ -204,6 +208,7 @@ class QUATAUDIT_OT_markers_remove(bpy.types.Operator):
         ours = any(MARKER.fullmatch(marker.name) for marker in context.scene.timeline_markers)
         return enabled(cls, None if ours else Text("There are no markers of findings"))
 
+    @guarded
     def execute(self, context: Any) -> set[str]:
         markers = context.scene.timeline_markers
         ours = [marker for marker in markers if MARKER.fullmatch(marker.name)]

@@ -15,6 +15,7 @@ from ...findings.report import Report
 from ...results.memory import RESULTS
 from ...text import Text
 from .. import properties
+from ..guard import guarded
 from ..wording import enabled, say_report
 
 _SUFFIXES = {"text": ".txt", "json": ".json"}
@@ -47,6 +48,7 @@ class QUATAUDIT_OT_export_report(bpy.types.Operator, ExportHelper):
     def poll(cls, context: Any) -> bool:
         return enabled(cls, None if RESULTS.audited else Text("There are no findings: audit first"))
 
+    @guarded
     def invoke(self, context: Any, event: Any) -> set[str]:
         self.filename_ext = suffix_of(self.format.lower())
         if not self.filepath:  # type: ignore[has-type]  # ExportHelper has it
@@ -65,6 +67,7 @@ class QUATAUDIT_OT_export_report(bpy.types.Operator, ExportHelper):
         self.filepath = str(path.with_suffix(wanted) if path.suffix in known else path.with_name(path.name + wanted))
         return True
 
+    @guarded
     def execute(self, context: Any) -> set[str]:
         if not self.filepath:
             self.report({"ERROR"}, say_report("No file to write to: give a path"))
@@ -96,6 +99,7 @@ class QUATAUDIT_OT_help(bpy.types.Operator):
         name="Rule", description="Code of a rule; empty opens the quick start", options={"SKIP_SAVE"}
     )
 
+    @guarded
     def execute(self, context: Any) -> set[str]:
         page = documentation(self.code)
         if page is None:

@@ -19,6 +19,7 @@ from ...results.rows import MESH, Row, same_skin, skin_state
 from ...rules import RULES
 from ...text import Text
 from .. import auditing, following, properties, scope
+from ..guard import guarded
 from ..skin import auditing as skin_auditing
 from ..wording import enabled, figures, say_report
 from .audit import Stepwise, largest, profile_property
@@ -71,6 +72,7 @@ class QUATAUDIT_OT_select_vertices(bpy.types.Operator):
     def poll(cls, context: Any) -> bool:
         return enabled(cls, _why_not_selected(properties.chosen_row(context)))
 
+    @guarded
     def execute(self, context: Any) -> set[str]:
         row = properties.chosen_row(context)
         obj = scope.find_object(row.key.place.uid) if row is not None else None

@@ -13,6 +13,7 @@ from ...errors import SkinError
 from ...skinning import heat
 from ...text import Text
 from .. import auditing
+from ..guard import guarded
 from ..windows import waiting
 from ..wording import enabled, frame_number, say_report
 from . import properties, source
@@ -40,6 +41,7 @@ class QUATAUDIT_OT_preview(bpy.types.Operator):
     def poll(cls, context: Any) -> bool:
         return enabled(cls, None if preview.current() else why_not(context))
 
+    @guarded
     def execute(self, context: Any) -> set[str]:
         if preview.current():
             preview.switch_off()
@@ -63,6 +65,7 @@ class QUATAUDIT_OT_preview_worst(bpy.types.Operator):
     def poll(cls, context: Any) -> bool:
         return enabled(cls, None if preview.current() else why_not(context))
 
+    @guarded
     def execute(self, context: Any) -> set[str]:
         kind = properties.kind(properties.choices(context)) or heat.GAP
         with waiting(context):

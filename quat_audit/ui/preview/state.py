@@ -7,7 +7,6 @@ Blender's own objects: what they mean is looked up at each redraw. It goes off b
 
 from __future__ import annotations
 
-import logging
 from typing import Any
 
 import bpy
@@ -21,13 +20,11 @@ from ...errors import SkinError
 from ...skinning import heat
 from ...skinning.skin import Motion, select
 from ...text import Text
-from .. import handlers
+from .. import guard, handlers
 from ..windows import redraw_viewports
 from . import drawing, properties
 from . import source as preview_source
 from .held import Preview, address
-
-log = logging.getLogger(__name__)
 
 # After the last change of the mesh it is read again; a stroke of a brush is over by then.
 DELAY_SECONDS = 0.25
@@ -224,6 +221,14 @@ def _schedule(seconds: float) -> None:
 
 def _tick() -> None:
     """What takes longer than a redraw may."""
+    try:
+        _work()
+    except Exception as error:  # noqa: BLE001  # reason_of tells ours from mistakes
+        switch_off()
+        guard.tell(error, "the skinning preview")
+
+
+def _work() -> None:
     if not ON:
         return
     with bpy.context.temp_override(window=_its_window()):  # a timer has no window, and so no view layer of its own
@@ -242,11 +247,11 @@ def _its_window() -> Any:
 
 
 def _draw_view() -> None:
-    _guarded(_ghost)
+    guard.drawn(_ghost, switch_off, "drawing the skinning preview")
 
 
 def _draw_pixel() -> None:
-    _guarded(_words)
+    guard.drawn(_words, switch_off, "drawing the skinning preview")
 
 
 def _ghost(context: Any) -> None:
@@ -261,16 +266,6 @@ def _words(context: Any) -> None:
     if held is not None:
         found = preview_source.find(held.source)
         drawing.draw_words(context, held, found[0] if found is not None else None)
-
-
-def _guarded(draw: Any) -> None:
-    """A drawing that fails once would fail at every redraw: it is logged and the preview goes off."""
-    try:
-        draw(bpy.context)
-    except Exception:
-        log.exception("the skinning preview failed and is switched off")
-        # Not at once: the handler that runs must not be removed.
-        bpy.app.timers.register(switch_off, first_interval=0.0)
 
 
 @persistent

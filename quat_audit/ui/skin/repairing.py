@@ -6,16 +6,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from ...audit.repair import repair
+from ...audit.repair import Repair, repair
 from ...audit.settings import Settings
 from ...audit.skin_proof import STILL_MM, prove_skin
 from ...blender.skin import mesh as skin
 from ...blender.skin import posed as posed_skin
 from ...blender.skin.posed import PosedMesh
-from ...errors import SkinError
+from ...errors import SkinError, reason_of
 from ...results.memory import RESULTS
 from ...results.outcome import Outcome
 from ...results.rows import MESH, Place, Row, unread_result
+from ...skinning.skin import PosedSkin
 from ...text import Text
 from .. import scope
 from . import auditing
@@ -28,12 +29,24 @@ def repair_meshes(wanted: Mapping[Place, Sequence[Row]], settings: Settings, uns
     """Repair the findings of some rows on some meshes, and audit these anew; what was done goes to `outcome`."""
     posed = {Place(one.record.object_uid, kind=MESH): one for one in _read(wanted, outcome)}
     changed: set[int] = set()  # meshes that were written: another object may have the same
+    unjudged: set[Place] = set()
     for place, one in posed.items():
         obj, _, _ = skin.find(one.record)
         current = replace(one, record=skin.read_object(obj)) if obj.data.session_uid in changed else one
-        if _repair(current, wanted[place], replace(settings, unsafe=unsafe), outcome):
+        only = {(row.key.code, row.key.data_path) for row in wanted[place]}
+        try:
+            done = repair(current.subject, replace(settings, unsafe=unsafe), only=only)
+        except Exception as error:  # noqa: BLE001  # reason_of tells ours from mistakes
+            why = reason_of(error, f"the repair of {obj.name!r}", in_window=True)
+            outcome.failed.append(Text("{error}; nothing was changed there", {"error": why}))
+            unjudged.add(place)
+            continue
+        outcome.outdated += len(only - done.met)
+        if _write(current, done, unsafe, outcome):
             changed.add(obj.data.session_uid)
-    for one in posed.values():
+    for place, one in posed.items():
+        if place in unjudged:
+            continue
         obj, _, _ = skin.find(one.record)
         current = replace(one, record=skin.read_object(obj))
         RESULTS.replace_one(auditing.audit_posed(current, settings))
@@ -59,14 +72,11 @@ def _read(wanted: Mapping[Place, Sequence[Row]], outcome: Outcome) -> list[Posed
     return posed
 
 
-def _repair(posed: PosedMesh, rows: Sequence[Row], settings: Settings, outcome: Outcome) -> bool:
-    """Repair the findings of some rows on one mesh; whether its weights changed."""
+def _write(posed: PosedMesh, done: Repair[PosedSkin], unsafe: bool, outcome: Outcome) -> bool:
+    """Write what was repaired of one mesh; whether its weights changed."""
     before = posed.subject
-    only = {(row.key.code, row.key.data_path) for row in rows}
-    done = repair(before, settings, only=only)
-    outcome.outdated += len(only - done.met)
     outcome.refused += done.refused
-    if done.subject is before:
+    if done.subject.skin is before.skin:
         return False
     try:
         skin.write_weights(posed.record, done.subject.skin)
@@ -77,7 +87,7 @@ def _repair(posed: PosedMesh, rows: Sequence[Row], settings: Settings, outcome: 
     proof = prove_skin(before, before.with_skin(skin.read_object(obj).skin))
     outcome.meshes.append(proof)
     outcome.weights |= {applied.code for applied in done.applied}
-    if not settings.unsafe and proof.sound_mm > STILL_MM:
+    if not unsafe and proof.sound_mm > STILL_MM:
         outcome.failed.append(
             Text("a vertex that was in order moved by {mm:.3f} mm: undo takes it back", {"mm": proof.sound_mm})
         )

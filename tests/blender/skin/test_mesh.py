@@ -16,6 +16,7 @@ from quat_audit.blender import compat, playback, pose
 from quat_audit.blender.skin import fingerprint
 from quat_audit.blender.skin import mesh as skin
 from quat_audit.blender.skin import posed as posed_skin
+from quat_audit.errors import SkinError
 from quat_audit.skinning import linear, measure
 from quat_audit.ui.preview import source
 from tests.blender import skinned
@@ -117,7 +118,7 @@ def test_a_pose_that_asks_for_the_shape_of_a_mesh_gets_it() -> None:
 
 
 def _message(obj: Any) -> str:
-    with pytest.raises(LookupError) as caught:
+    with pytest.raises(SkinError) as caught:
         skin.read_object(obj)
     return str(caught.value)
 
@@ -347,7 +348,7 @@ def test_what_is_disabled_in_viewports(parented: bool) -> None:
     rig.hide_viewport = True  # posed still, as the mesh needs it
     np.testing.assert_array_equal(pose.pose_matrices(obj, rig, [1.0, 21.0]).deform, expected.deform)
     rig.hide_viewport, obj.hide_viewport = False, True
-    with pytest.raises(LookupError, match="Tube is disabled in viewports"):
+    with pytest.raises(SkinError, match="Tube is disabled in viewports"):
         pose.pose_matrices(obj, rig, [1.0, 21.0])
 
 

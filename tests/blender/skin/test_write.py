@@ -15,6 +15,7 @@ from quat_audit import api
 from quat_audit.audit.profiles import MOCAP, profile_settings
 from quat_audit.blender import pose
 from quat_audit.blender.skin import mesh as skin
+from quat_audit.errors import SkinError
 from quat_audit.skinning import weights
 from tests.blender import skinned
 from tests.blender.skinned import animate, make_tube
@@ -53,18 +54,18 @@ def test_what_must_not_be_written_says_so() -> None:
     record = skin.read_object(obj)
     edited = weights.cut(record.skin, 1)
     linked = replace(record, skin=replace(record.skin, read_only="the mesh is linked from another file"))
-    with pytest.raises(LookupError, match="linked from another file"):
+    with pytest.raises(SkinError, match="linked from another file"):
         skin.write_weights(linked, edited)
     bpy.context.view_layer.objects.active = obj
     bpy.ops.object.mode_set(mode="EDIT")
-    with pytest.raises(LookupError, match="is in edit mode"):
+    with pytest.raises(SkinError, match="is in edit mode"):
         skin.write_weights(record, edited)
     bpy.ops.object.mode_set(mode="OBJECT")
     obj.vertex_groups.new(name="New")
-    with pytest.raises(LookupError, match="has changed since it was read"):
+    with pytest.raises(SkinError, match="has changed since it was read"):
         skin.write_weights(record, edited)
     bpy.data.objects.remove(obj)
-    with pytest.raises(LookupError, match="no longer in this file"):
+    with pytest.raises(SkinError, match="no longer in this file"):
         skin.write_weights(record, edited)
 
 
@@ -123,5 +124,5 @@ def test_the_api_repairs_a_mesh_where_it_is() -> None:
     assert [a.code for a in repair.applied] == ["QA602"]
     assert stored(obj)[3] == {"Bone0": 1.0, "Bone1": 0.0}
     assert [f.code for f in api.audit_mesh(obj)] == ["QA605"]
-    with pytest.raises(LookupError, match="no mesh"):
+    with pytest.raises(SkinError, match="no mesh"):
         api.audit_mesh(rig)
