@@ -59,7 +59,6 @@ def _caught(node: ast.ExceptHandler) -> set[str]:
 
 # What Python or Blender raise themselves, around the one call that does.
 SWALLOWED = {
-    ("blender/ignore.py", "ValueError"),  # the JSON of `from_text`
     ("blender/open.py", "RuntimeError"),  # what Blender's operators make of their reports
     ("blender/users.py", "ValueError"),  # path_resolve
     ("blender/users.py", "KeyError"),

@@ -25,10 +25,7 @@ def list_ignores(holder: Any) -> tuple[Ignore, ...]:
     text = holder.get(PROPERTY, "")
     if not isinstance(text, str):
         raise InputError(f"not a text but {type(text).__name__}")
-    try:
-        return from_text(text)
-    except ValueError as error:
-        raise InputError(str(error)) from None
+    return from_text(text)
 
 
 def readable_ignores(holder: Any) -> tuple[tuple[Ignore, ...], str]:

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..errors import InputError
 from .finding import Finding
 
 SCHEMA = "quat_audit.ignores/1"
@@ -84,28 +85,28 @@ def from_text(text: str) -> tuple[Ignore, ...]:
     """What `as_text` wrote.
 
     Raises:
-        ValueError: it is something else. Nothing is ignored then: a report that says too much is the safe side.
+        InputError: it is something else. Nothing is ignored then: a report that says too much is the safe side.
     """
     if not text:
         return ()
     try:
         document = json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ValueError(f"not JSON: {error}") from None
+        raise InputError(f"not JSON: {error}") from None
     if not isinstance(document, dict) or document.get("schema") != SCHEMA:
-        raise ValueError(f"not a document of {SCHEMA}")
+        raise InputError(f"not a document of {SCHEMA}")
     rows = document.get("ignores")
     if not isinstance(rows, list):
-        raise ValueError('"ignores" must be a list')
+        raise InputError('"ignores" must be a list')
     return tuple(_ignore(row) for row in rows)
 
 
 def _ignore(row: Any) -> Ignore:
     if not isinstance(row, dict):
-        raise ValueError(f"an ignore must be an object, not {row!r}")
+        raise InputError(f"an ignore must be an object, not {row!r}")
     values = [row.get("code"), row.get("data_path"), row.get("reason", ""), row.get("slot", "")]
     if not all(isinstance(value, str) for value in values) or not values[0] or not values[1]:
-        raise ValueError(f'an ignore needs the texts "code" and "data_path", not {row!r}')
+        raise InputError(f'an ignore needs the texts "code" and "data_path", not {row!r}')
     count, figure = row.get("count"), row.get("figure")
     # What is no number is as if nobody had noted it: what somebody ignored must not come back for that.
     noted = isinstance(count, int) and not isinstance(count, bool) and count >= 0
