@@ -100,7 +100,7 @@ def rules_for(subject: Subject, settings: Settings) -> list[AnyRule]:
 
 def find(rule: AnyRule, subject: Subject, limits: Overrides | None = None) -> list[Finding]:
     """One rule's findings, graded for who plays the subject; neither capped nor split by what is ignored."""
-    if subjects.blocked(rule, subject):
+    if rule.judges != subjects.about(subject) or subjects.blocked(rule, subject):
         return []
     with np.errstate(all="ignore"):  # NaN and infinity are what is looked for, not an accident
         found = rule.find(subject, rule_limits(rule, limits))

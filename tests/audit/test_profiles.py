@@ -20,6 +20,7 @@ from quat_audit.audit.profiles import (
     find_profile,
     profile_settings,
 )
+from quat_audit.audit.settings import Settings
 from quat_audit.cli import main as cli
 from quat_audit.errors import InputError
 from quat_audit.findings.finding import ERROR, NOTE, SEVERITIES, WARNING, Finding
@@ -70,12 +71,12 @@ def test_a_cap_lowers_the_finding_and_each_of_its_occurrences_and_nothing_else()
     before = finding.occurrences.severity.tolist()
     assert finding.severity == ERROR and before == [ERROR, ERROR]
     for cap in SEVERITIES:
-        (lowered,) = capped([finding], {"QA104": cap})
+        lowered = capped(finding, Settings(caps={"QA104": cap}))
         assert lowered.severity == cap
         assert lowered.occurrences.severity.tolist() == [cap, cap]
         assert lowered.message == finding.message and lowered.fix == finding.fix
         np.testing.assert_array_equal(lowered.occurrences.frames, finding.occurrences.frames)
-    assert capped([finding], {"QA103": NOTE}) == [finding] == capped([finding], None)
+    assert capped(finding, Settings(caps={"QA103": NOTE})) is finding is capped(finding, Settings())
 
 
 def test_mocap_counts_a_flip_between_neighbouring_frames_as_what_it_will_be() -> None:
@@ -114,7 +115,7 @@ def test_game_export_keeps_misaligned_components_as_a_note() -> None:
 
 def test_film_keeps_what_shows_of_a_skin_and_mocap_looks_at_none() -> None:
     skin = {p.name: [code for code in p.codes if code.startswith("QA6")] for p in PROFILES}
-    everything = [rule.code for rule in RULES if rule.find_skin is not None]
+    everything = [rule.code for rule in RULES if rule.judges == "skin"]
     assert skin["everything"] == skin["game_export"] == everything == [f"QA60{n}" for n in range(1, 9)]
     assert skin["film"] == ["QA601", "QA604", "QA605", "QA608"]
     assert skin["mocap"] == []

@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quat_audit.audit.pipeline import unfixable_where_locked
 from quat_audit.audit.repair import MAX_PASSES
 from quat_audit.errors import InputError
-from quat_audit.findings.finding import NOTE, SAFE, UNSAFE, Finding, Occurrences
+from quat_audit.findings.finding import NOTE, SAFE, UNSAFE, Finding, FixKind, make_occurrences
 from quat_audit.findings.report import Proof
 from quat_audit.motion.clip import BEZIER, LINEAR, QUATERNION, Clip, with_curves
 from quat_audit.motion.edit import keep_curves, scale_keys
@@ -30,16 +29,12 @@ def flipped(bone: str = "Arm", degrees: Sequence[float] = (0, 20, 40, 60), **opt
     return quaternion_clip([1, 11, 21, 31], q, bone=bone, **options)
 
 
-def everywhere(clip: Clip, fix: str = SAFE) -> list[Finding]:
+def everywhere(clip: Clip, fix: FixKind = SAFE) -> list[Finding]:
     """A finding on every track."""
-    o = Occurrences(
-        frames=np.ones((1, 2)),
-        kind=np.array(["x"]),
-        severity=np.array([NOTE]),
-        fix=np.array([fix]),
-        measured={"x_deg": np.ones(1)},
-        rows=np.ones(1, dtype=np.int64),
-    )
+    o = make_occurrences(
+        frames=np.ones((1, 2)), rows=np.ones(1), kind="slight", severity=NOTE, fix=fix, measured={"x_deg": np.ones(1)},
+        kinds=("slight",),
+    )  # fmt: skip
     return [
         Finding(
             code="QA999",
@@ -50,25 +45,31 @@ def everywhere(clip: Clip, fix: str = SAFE) -> list[Finding]:
             owner="",
             bone=clip.tracks.bone[track],
             data_path=path,
-            message="",
             fix=fix,
             occurrences=o,
-            where=str,
-            what=str,
+            worst=0,
+            sentences=("off by {x_deg:.1f}°",),
             subject=track,
         )
         for track, path in enumerate(clip.tracks.data_path)
     ]
 
 
-def rule_that(fix: Callable[[Clip], Clip], says: str = SAFE, code: str = "QA999", stage: int = 0) -> Rule:
+def a_rule(find: Any, fix: Any, code: str = "QA999", stage: int = 0) -> Rule[Clip]:
+    return Rule(
+        code=code, name="a-test", short="", summary="a test", doc="", judges="clip", find=find, fix=fix, stage=stage,
+        sentences=("off by {x_deg:.1f}°",), kinds=("slight",), remedy="",
+    )  # fmt: skip
+
+
+def rule_that(fix: Callable[[Clip], Clip], says: FixKind = SAFE, code: str = "QA999", stage: int = 0) -> Rule[Clip]:
     def find(clip: Clip, limits: Limits) -> list[Finding]:
         return [replace(f, code=code) for f in everywhere(clip, says)]
 
     def apply(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Clip:
         return fix(clip)
 
-    return Rule(code, "a-test", "a test", "", find, apply, stage)
+    return a_rule(find, apply, code, stage)
 
 
 def turn_a_key(clip: Clip) -> Clip:
@@ -117,7 +118,7 @@ def test_only_the_tracks_at_fault_are_refused() -> None:
         return [f for f in everywhere(clip) if f.subject == 0 or not done]
 
     clip = joined(flipped(), flipped("B"))
-    repair = repair_clip(clip, [Rule("QA999", "a-test", "", "", find, fix)])
+    repair = repair_clip(clip, [a_rule(find, fix)])
     assert [r.data_path for r in repair.refused] == [clip.tracks.data_path[0]]
     assert [(a.tracks, a.keys_changed) for a in repair.applied] == [(1, 1)]
     assert values_of(repair.subject).tobytes() == values_of(clip).tobytes()
@@ -290,8 +291,8 @@ def test_the_proof_says_what_was_changed_on_purpose() -> None:
 
 def test_what_is_locked_is_reported_without_a_fix() -> None:
     flipped = quaternion_clip([1, 5], [[1, 0, 0, 0], [-1, 0, 0, 0]], read_only="the curve is locked")
-    (finding,) = unfixable_where_locked(flipped, audit_clip(flipped))
+    (finding,) = audit_clip(flipped)
     assert finding.fix == "none" and set(finding.occurrences.fix) == {"none"}
     assert finding.message.endswith("(the curve is locked)")
     free = quaternion_clip([1, 5], [[1, 0, 0, 0], [-1, 0, 0, 0]])
-    assert unfixable_where_locked(free, audit_clip(free))[0].fix == "safe"
+    assert audit_clip(free)[0].fix == "safe"

@@ -10,7 +10,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from quat_audit.audit.pipeline import KEYS_AT_ONCE, STEP_SECONDS, audit_and_split, audit_steps, in_order, split_ignored
+from quat_audit.audit.pipeline import STEP_SECONDS, Judgement, judge, judge_steps
+from quat_audit.audit.settings import Settings
+from quat_audit.audit.subjects import KEYS_AT_ONCE
 from quat_audit.findings.finding import Finding
 from quat_audit.findings.ignores import Ignore
 from quat_audit.motion.clip import Clip
@@ -26,29 +28,33 @@ def noisy_clip(rows: int) -> Clip:
     return replace(clip, ignores=(Ignore("QA104", clip.tracks.data_path[1], "meant"),))
 
 
-def said(findings) -> list[tuple]:
-    return [(f.code, f.data_path, f.message, f.severity, f.fix, len(f.occurrences)) for f in findings]
-
-
 @pytest.mark.parametrize("rows", [20, 400], ids=["at once", "interrupted"])
 def test_the_steps_find_what_the_audit_finds(rows: int) -> None:
     clip = noisy_clip(rows)
     assert (len(clip.curves.co) > KEYS_AT_ONCE) == (rows == 400)
-    steps = list(audit_steps(clip, caps={"QA106": "note"}))
-    assert [total for _, total, _ in steps] == [len(RULES)] * len(steps)
-    counts = [done for done, _, _ in steps]
-    assert counts == sorted(counts) and sorted(set(counts) - {0}) == list(range(1, len(RULES) + 1))
-    for found in (found for _, _, found in steps):
-        assert len({f.code for f in found}) <= 1, "a step is one rule"
-    kept, ignored = split_ignored(clip, in_order(f for _, _, found in steps for f in found))
-    expected, expected_ignored = audit_and_split(clip, caps={"QA106": "note"})
-    assert said(kept) == said(expected) and expected
-    assert [(said([i.finding]), i.reason) for i in ignored] == [(said([i.finding]), i.reason) for i in expected_ignored]
-    assert ignored
+    settings = Settings(caps={"QA106": "note"})
+    judged: list[Judgement] = []
+    shares = list(judge_steps(clip, settings, judged))
+    rules = sum(rule.judges == "clip" for rule in RULES)
+    assert shares == sorted(shares) and {n / rules for n in range(1, rules + 1)} <= set(shares) and shares[-1] == 1.0
+    expected = judge(clip, settings)
+    assert judged == [expected] and expected.findings and expected.ignored
+    assert {f.severity for f in expected.findings if f.code == "QA106"} <= {"note"}
 
 
-def rule_that(find) -> Rule:
-    return Rule("QA999", "test", "", "", find)
+def rule_that(find) -> Rule[Clip]:
+    return Rule(
+        code="QA999",
+        name="test",
+        short="",
+        summary="",
+        doc="",
+        judges="clip",
+        find=find,
+        sentences=(),
+        kinds=(),
+        remedy="",
+    )
 
 
 def test_control_comes_back_while_a_rule_is_at_work() -> None:
@@ -62,10 +68,10 @@ def test_control_comes_back_while_a_rule_is_at_work() -> None:
         return []
 
     steps = []
-    for step in audit_steps(noisy_clip(400), [rule_that(find)]):
+    for step in judge_steps(noisy_clip(400), Settings((rule_that(find),)), []):
         happened.append("step")
         steps.append(step)
-    assert steps == [(0, 1, [])] * 4 + [(1, 1, [])]
+    assert steps == [0.0] * 4 + [1.0]
     assert happened == ["work", "step"] * 4 + ["step"]
 
 
@@ -83,8 +89,8 @@ def test_closing_the_steps_ends_the_rule_where_it_is() -> None:
     def second(clip: Clip, limits: Limits) -> list[Finding]:
         raise AssertionError("it must not begin")
 
-    steps = audit_steps(noisy_clip(400), [rule_that(first), rule_that(second)])
-    assert next(steps) == (0, 2, [])
+    steps = judge_steps(noisy_clip(400), Settings((rule_that(first), rule_that(second))), [])
+    assert next(steps) == 0.0
     steps.close()
     assert happened == ["first ended"]
     assert set(threading.enumerate()) == others
@@ -96,4 +102,4 @@ def test_what_a_rule_raises_comes_out_of_the_step(rows: int) -> None:
         raise LookupError("as it was")
 
     with pytest.raises(LookupError, match="as it was"):
-        list(audit_steps(noisy_clip(rows), [rule_that(find)]))
+        list(judge_steps(noisy_clip(rows), Settings((rule_that(find),)), []))

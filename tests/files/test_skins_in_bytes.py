@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from quat_audit import api
-from quat_audit.audit.pipeline import audit_skin_and_split, unfixable_where_read_only
+from quat_audit.audit.pipeline import judge
 from quat_audit.cli import main as cli
 from quat_audit.findings.ignores import Ignore
 from quat_audit.rules import RULES
-from quat_audit.skinning.skin import make_motion
+from quat_audit.skinning.skin import PosedSkin, make_motion
 from tests.files.gltf.gltf_builder import Builder, channel, quaternions
 from tests.judging import audit_skin, repair_skin
 from tests.skinning import scalar
@@ -46,7 +46,7 @@ def test_one_row_a_file_and_no_other_exit_code(tmp_path: Path, count: int) -> No
 def test_quiet_without_skins_and_without_rules_about_them(tmp_path: Path) -> None:
     assert api.audit_file(glb(tmp_path, None)).not_evaluated == []
     assert api.audit_file(glb(tmp_path, [])).not_evaluated == []
-    keys = api.Settings(rules=tuple(rule for rule in RULES if rule.find_skin is None))
+    keys = api.Settings(rules=tuple(rule for rule in RULES if rule.judges == "clip"))
     assert api.audit_file(glb(tmp_path, [{"joints": [0]}]), keys).not_evaluated == []
 
 
@@ -58,7 +58,7 @@ def test_broken_skins_are_no_reason_to_refuse_the_file(tmp_path: Path, broken: o
 def test_a_mesh_that_must_not_be_written_says_why_it_has_no_fix() -> None:
     linked = replace(SKIN, read_only="the mesh is linked from another file")
     free = audit_skin(SKIN, MOTION)
-    shown = unfixable_where_read_only(linked, audit_skin(linked, MOTION))
+    shown = audit_skin(linked, MOTION)
     assert any(f.fix != "none" for f in free) and all(f.fix == "none" for f in shown)
     for before, after in zip(free, shown, strict=True):
         said = after.message == f"{before.message} (the mesh is linked from another file)"
@@ -68,7 +68,7 @@ def test_a_mesh_that_must_not_be_written_says_why_it_has_no_fix() -> None:
 def test_what_a_mesh_ignores_is_neither_reported_nor_repaired() -> None:
     (finding,) = [f for f in audit_skin(SKIN, MOTION) if f.code == "QA602"]
     meant = replace(SKIN, ignores=(Ignore("QA602", finding.data_path, "meant"),))
-    kept, ignored = audit_skin_and_split(meant, MOTION)
-    assert "QA602" not in {f.code for f in kept} and [i.reason for i in ignored] == ["meant"]
+    judged = judge(PosedSkin(meant, MOTION))
+    assert "QA602" not in {f.code for f in judged.findings} and [i.reason for i in judged.ignored] == ["meant"]
     assert "QA602" not in {a.code for a in repair_skin(meant, MOTION, unsafe=True).applied}
     assert "QA602" in {a.code for a in repair_skin(SKIN, MOTION, unsafe=True).applied}

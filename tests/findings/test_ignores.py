@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,15 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quat_audit import reports
-from quat_audit.audit.pipeline import audit_and_split
+from quat_audit.audit.pipeline import judge
+from quat_audit.errors import InputError
+from quat_audit.findings.finding import Finding
 from quat_audit.findings.ignores import SCHEMA as IGNORES_SCHEMA
-from quat_audit.findings.ignores import Ignore, as_text, from_text
+from quat_audit.findings.ignores import Ignore, as_text, from_text, ignore_of
 from quat_audit.findings.report import FileReport, Report
+from quat_audit.motion.clip import Clip
 from tests.clips import joined, quaternion_clip, turns, values_of
 from tests.json_schema import validate
 from tests.judging import audit_clip, repair_clip
-from tests.reports.test_reports import SCHEMA
 
+SCHEMA = json.loads((Path(__file__).parents[2] / "docs/report.schema.json").read_text(encoding="utf-8"))
 ARM, LEG = 'pose.bones["Arm"].rotation_quaternion', 'pose.bones["Leg"].rotation_quaternion'
 
 
@@ -57,12 +61,13 @@ def test_what_is_written_is_read_again_sorted_and_without_doubles(ignores: list[
     ],
 )
 def test_anything_else_is_refused_and_says_why(bad: str, says: str) -> None:
-    with pytest.raises(ValueError, match=says):
+    with pytest.raises(InputError, match=says):
         from_text(bad)
 
 
 def test_an_ignored_finding_is_apart_with_its_reason_and_the_others_stay() -> None:
-    kept, ignored = audit_and_split(two_flips(Ignore("QA104", ARM, "a cartoon spin")))
+    judged = judge(two_flips(Ignore("QA104", ARM, "a cartoon spin")))
+    kept, ignored = list(judged.findings), list(judged.ignored)
     assert [(f.code, f.data_path) for f in kept] == [("QA104", LEG)]
     assert [(i.finding.code, i.finding.data_path, i.reason) for i in ignored] == [("QA104", ARM, "a cartoon spin")]
     assert [f.data_path for f in audit_clip(two_flips(Ignore("QA104", ARM, "")))] == [LEG]
@@ -77,7 +82,8 @@ def test_an_ignored_finding_is_apart_with_its_reason_and_the_others_stay() -> No
     ],
 )
 def test_an_ignore_for_something_else_hides_nothing(other: Ignore) -> None:
-    kept, ignored = audit_and_split(two_flips(other))
+    judged = judge(two_flips(other))
+    kept, ignored = list(judged.findings), list(judged.ignored)
     assert [f.data_path for f in kept] == [ARM, LEG] and ignored == []
 
 
@@ -101,7 +107,8 @@ def test_a_repair_leaves_alone_what_is_ignored(unsafe: bool) -> None:
 
 
 def test_reports_say_what_was_ignored_and_why() -> None:
-    kept, ignored = audit_and_split(two_flips(Ignore("QA104", ARM, "a cartoon spin")))
+    judged = judge(two_flips(Ignore("QA104", ARM, "a cartoon spin")))
+    kept, ignored = list(judged.findings), list(judged.ignored)
     report = Report([FileReport("a.blend", findings=kept, ignored=ignored)])
     document = json.loads(reports.FORMATS["json"](report))
     validate(document, SCHEMA)
@@ -115,7 +122,75 @@ def test_reports_say_what_was_ignored_and_why() -> None:
 
 
 def test_a_file_with_nothing_but_ignored_findings_is_not_called_clean() -> None:
-    kept, ignored = audit_and_split(two_flips(Ignore("QA104", ARM, ""), Ignore("QA104", LEG, "seen")))
+    judged = judge(two_flips(Ignore("QA104", ARM, ""), Ignore("QA104", LEG, "seen")))
+    kept, ignored = list(judged.findings), list(judged.ignored)
     assert kept == []
     text = reports.FORMATS["text"](Report([FileReport("a.blend", ignored=ignored)]))
     assert "clean" not in text and "QA104 Leg: seen" in text and "QA104 Arm: no reason given" in text
+
+
+def flips(count: int, degrees: float = 20.0) -> Clip:
+    """As many keys on one bone that are stored with the other sign, and as many that are not, in turn."""
+    q = turns("X", degrees * np.arange(2 * count)) * np.array([1.0, -1.0] * count)[:, None]
+    return quaternion_clip(1 + 10.0 * np.arange(2 * count), q, bone="Arm")
+
+
+def the_flip(clip: Clip) -> Finding:
+    (finding,) = [f for f in audit_clip(clip) if f.code == "QA104"]
+    return finding
+
+
+def test_an_ignore_notes_how_many_places_there_were_and_how_much_the_worst_showed() -> None:
+    finding = the_flip(flips(3))
+    noted = ignore_of(finding, "meant")
+    assert finding.figure is not None
+    assert (noted.count, noted.figure) == (len(finding.occurrences), finding.figure.value)
+    assert from_text(as_text([noted])) == (noted,)
+    again = from_text(as_text([noted]))[0]
+    assert (again.count, again.figure) == (noted.count, noted.figure)
+    assert noted.covers(finding)
+
+
+@pytest.mark.parametrize(
+    "was, now, reported",
+    [(10, 10, False), (10, 9, False), (11, 12, False), (20, 21, False), (10, 11, True), (1, 2, True), (20, 22, True)],
+)
+def test_by_a_tenth_more_places_it_comes_back(was: int, now: int, reported: bool) -> None:
+    finding = the_flip(flips(3))
+    grown = replace(finding, occurrences=finding.occurrences.at(np.zeros(now, dtype=np.int64)), worst=0)
+    noted = replace(ignore_of(finding, ""), count=was, figure=None)
+    assert noted.covers(grown) is not reported
+
+
+@pytest.mark.parametrize("share, reported", [(1.0, False), (0.5, False), (1.09, False), (1.11, True), (3.0, True)])
+def test_by_a_tenth_more_to_see_it_comes_back(share: float, reported: bool) -> None:
+    finding = the_flip(flips(3))
+    assert finding.figure is not None
+    noted = replace(ignore_of(finding, ""), figure=finding.figure.value / share)
+    assert noted.covers(finding) is not reported
+    clip = replace(flips(3), ignores=(noted,))
+    assert ("QA104" in {f.code for f in audit_clip(clip)}) is reported
+    assert ("QA104" in {a.code for a in repair_clip(clip).applied}) is reported
+
+
+def test_noise_below_what_is_shown_is_no_growth() -> None:
+    finding = the_flip(flips(2))
+    assert finding.figure is not None
+    assert replace(ignore_of(finding, ""), figure=finding.figure.value - 0.005).covers(finding)
+    assert not replace(ignore_of(finding, ""), figure=0.0).covers(finding)
+
+
+@pytest.mark.parametrize(
+    "noted",
+    ['"count": "many"', '"count": true', '"count": -1', '"figure": "x"', '"figure": NaN', '"figure": null'],
+)
+def test_what_is_noted_wrongly_counts_as_not_noted(noted: str) -> None:
+    row = f'{{"code": "QA104", "data_path": "x", {noted}}}'
+    (ignore,) = from_text(f'{{"schema": "{IGNORES_SCHEMA}", "ignores": [{row}]}}')
+    assert (ignore.count, ignore.figure) == (None, None)
+
+
+def test_files_of_earlier_versions_ignore_whatever_there_is() -> None:
+    old = json.dumps({"schema": IGNORES_SCHEMA, "ignores": [{"code": "QA104", "data_path": ARM, "reason": ""}]})
+    clip = replace(flips(9), ignores=from_text(old))
+    assert "QA104" not in {f.code for f in audit_clip(clip)}

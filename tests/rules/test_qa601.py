@@ -50,9 +50,9 @@ def test_left_out_on_purpose_and_not_a_number_are_not_reported() -> None:
 def test_the_fix_takes_the_nearest_vertex_that_has_weights() -> None:
     assert_repaired("QA601", SKIN, MOTION)  # safe fixes do nothing
     repair = assert_repaired("QA601", SKIN, MOTION, unsafe=True)
-    assert entries(repair.skin, 3) == [(1, 0.8)]
-    assert entries(repair.skin, 4) == [(2, 1.0), (0, 1.0)]
-    assert entries(repair.skin, 5) == [(1, 0.8)]
+    assert entries(repair.subject.skin, 3) == [(1, 0.8)]
+    assert entries(repair.subject.skin, 4) == [(2, 1.0), (0, 1.0)]
+    assert entries(repair.subject.skin, 5) == [(1, 0.8)]
     assert repair.proof.vertices == 3 and repair.proof.sound_mm == 0.0 and repair.proof.moved_mm > 100.0
 
 

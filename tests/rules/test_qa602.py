@@ -43,9 +43,9 @@ def test_the_safe_fix_moves_nothing() -> None:
     skin = _skin([[(0, 0.5), (1, 0.3)], [(1, 1.0)], [(2, 0.4), (0, 0.2)]])
     motion = scalar.bend(skin, (1.0, 0.0, 0.0), [45.0, 90.0])
     repair = assert_repaired("QA602", skin, motion)
-    np.testing.assert_allclose(total(repair.skin), 1.0, atol=1e-12)
-    assert entries(repair.skin, 0) == [(0, pytest.approx(0.625)), (1, pytest.approx(0.375))]
-    assert entries(repair.skin, 2)[0] == (2, 0.4)
+    np.testing.assert_allclose(total(repair.subject.skin), 1.0, atol=1e-12)
+    assert entries(repair.subject.skin, 0) == [(0, pytest.approx(0.625)), (1, pytest.approx(0.375))]
+    assert entries(repair.subject.skin, 2)[0] == (2, 0.4)
     assert repair.proof.vertices == 2 and repair.proof.moved_mm < 1e-3
 
 

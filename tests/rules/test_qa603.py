@@ -61,9 +61,9 @@ def test_four_are_silent_and_the_number_is_a_setting() -> None:
 
 def test_the_fix_keeps_the_heaviest_and_says_what_moved() -> None:
     skin, motion = _skin(), _motion()
-    assert assert_repaired("QA603", skin, motion).skin is skin
+    assert assert_repaired("QA603", skin, motion).subject.skin is skin
     repair = assert_repaired("QA603", skin, motion, unsafe=True)
-    kept = dict(entries(repair.skin, 0))
+    kept = dict(entries(repair.subject.skin, 0))
     np.testing.assert_allclose([kept[n] for n in range(4)], [0.3508, 0.2890, 0.2784, 0.0818], atol=5e-5)
     cut_mm = found("QA603", skin, motion)[0].occurrences.measured["cut_mm"][0]
     assert repair.proof.moved_mm >= cut_mm * 0.999

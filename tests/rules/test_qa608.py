@@ -43,10 +43,10 @@ def test_sound_weights_are_silent() -> None:
 
 def test_the_fix_removes_the_entry_and_renormalises() -> None:
     repair = assert_repaired("QA608", SKIN, MOTION)
-    assert entries(repair.skin, 1) == [(1, 1.0), (2, 0.7)]
-    assert entries(repair.skin, 2) == [(1, 1.0)]
-    assert entries(repair.skin, 3) == [(0, 1.0)]
-    assert np.isnan(total(repair.skin)[4])  # all that it has: a person's to decide
+    assert entries(repair.subject.skin, 1) == [(1, 1.0), (2, 0.7)]
+    assert entries(repair.subject.skin, 2) == [(1, 1.0)]
+    assert entries(repair.subject.skin, 3) == [(0, 1.0)]
+    assert np.isnan(total(repair.subject.skin)[4])  # all that it has: a person's to decide
     assert repair.proof.vertices == 3
 
 

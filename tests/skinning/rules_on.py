@@ -5,21 +5,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from quat_audit.audit.pipeline import find_in_skin
-from quat_audit.audit.repair import SkinRepair
+from quat_audit.audit.pipeline import find
+from quat_audit.audit.repair import Repair
 from quat_audit.audit.settings import Overrides
 from quat_audit.findings.finding import NONE, SAFE, Finding
-from quat_audit.rules import RULES, Rule
-from quat_audit.skinning.skin import Motion, Skin, influences
+from quat_audit.rules import RULES, AnyRule
+from quat_audit.skinning.skin import Motion, PosedSkin, Skin, influences
 from quat_audit.text import Text
 from tests.judging import repair_skin
 
-BY_CODE: dict[str, Rule] = {rule.code: rule for rule in RULES}
+BY_CODE: dict[str, AnyRule] = {rule.code: rule for rule in RULES}
 
 
 def found(code: str, skin: Skin, motion: Motion, limits: Overrides | None = None) -> list[Finding]:
     """One rule's findings; each has as many words as occurrences."""
-    findings = find_in_skin(BY_CODE[code], skin, motion, limits)
+    findings = find(BY_CODE[code], PosedSkin(skin, motion), limits)
     for finding in findings:
         assert finding.code == code and finding.owner == skin.mesh and len(finding.occurrences)
         words = [text for i in range(len(finding.occurrences)) for text in (finding.where(i), finding.what(i))]
@@ -35,7 +35,7 @@ def entries(skin: Skin, vertex: int) -> list[tuple[int, float]]:
     return [(int(g), float(w)) for g, w in zip(skin.group[rows], skin.weight[rows], strict=True)]
 
 
-def assert_repaired(code: str, skin: Skin, motion: Motion, *, unsafe: bool = False) -> SkinRepair:
+def assert_repaired(code: str, skin: Skin, motion: Motion, *, unsafe: bool = False) -> Repair[PosedSkin]:
     """Repair by one rule and hold it against the contract.
 
     The rule is silent on what may be fixed; again changes nothing; weights in locked groups and in groups that deform
