@@ -82,9 +82,7 @@ def test_a_file_that_is_not_written_fails_all_the_same(packing: Path, tmp_path: 
     assert there.read_bytes() == packing.read_bytes()
 
 
-def test_what_was_written_short_is_no_success(
-    packing: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_was_written_short_is_no_success(packing: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     open.open_blend(packing)
     path = tmp_path / "short.blend"
 
