@@ -36,6 +36,4 @@ def readable_names() -> Iterator[None]:
         yield
     except UnicodeDecodeError as error:
         name = error.object.decode("utf-8", "backslashreplace")
-        raise InputError(
-            f"a name in it is no valid UTF-8 ({name}): open it in Blender, rename that, and save"
-        ) from None
+        raise InputError(f"a name in it is no UTF-8 ({name}): open it in Blender, rename that, and save") from None

@@ -25,7 +25,8 @@ log = logging.getLogger(__name__)
 _GZIP, _ZSTD, _BLENDER = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BLENDER"
 # An empty .blend takes about as much.
 LEAST_FREE_BYTES = 2**19
-IMPORTED = (".fbx", ".glb", ".gltf", ".vrm", ".vrma", ".bvh")
+_GLTF_SUFFIXES, _GLTF_BLANK = (".glb", ".gltf", ".vrm", ".vrma"), b"\xef\xbb\xbf \t\r\n"
+IMPORTED = (".fbx", *_GLTF_SUFFIXES, ".bvh")
 
 
 def open_blend(path: Path) -> str:
@@ -101,6 +102,9 @@ def import_file(path: Path) -> None:
         )
     if suffix == ".fbx" and not magic.startswith(b"Kaydara FBX Binary") and not _new_fbx():
         raise InputError(f"{path}: an ASCII FBX, which this Blender cannot read; convert it to binary FBX 7.4 or newer")
+    if suffix in _GLTF_SUFFIXES and not (magic.lstrip(_GLTF_BLANK) or b"{").startswith((b"glTF", b"{")):
+        # The importer would read all of it first, however large it is.
+        raise InputError(f"{path}: not a glTF file (it starts with {magic[:8]!r}); check what it really is")
     new_file()
     try:
         with quiet() as said:
