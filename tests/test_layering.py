@@ -56,6 +56,7 @@ FLOORS = """
     blender/users blender/ignore blender/draw/shader
     blender/compat blender/linked blender/saving blender/scripted
     blender/skin/fingerprint
+    blender/names
     files/gltf/ files/bvh/ files/fbx
     files/source
     comparison/ preview/

@@ -7,6 +7,7 @@ users.py     who plays an action, and how (rotation modes, stored pose, drivers)
 read.py      actions -> Clips; write.py an edited Clip -> the action it came from
 playback.py  what plays in a scene, and on which frames; pose.py poses of a rig, frame by frame
 linked.py    libraries, and those that are missing
+names.py     names, also those that are no UTF-8
 ignore.py    ignores as they are kept in the file
 show.py      go to a frame, select bones and keys; stage.py a rig as the before and after draws it
 skin/        skinned meshes <-> Skins

@@ -25,22 +25,30 @@ log = logging.getLogger(__name__)
 _GZIP, _ZSTD, _BLENDER = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BLENDER"
 # An empty .blend takes about as much.
 LEAST_FREE_BYTES = 2**19
-IMPORTED = (".fbx", ".glb", ".gltf", ".vrm", ".vrma", ".bvh")
+_GLTF_SUFFIXES, _GLTF_BLANK = (".glb", ".gltf", ".vrm", ".vrma"), b"\xef\xbb\xbf \t\r\n"
+IMPORTED = (".fbx", *_GLTF_SUFFIXES, ".bvh")
 
 
-def open_blend(path: Path) -> None:
+def open_blend(path: Path) -> str:
     """Open a .blend file, scripts disabled.
+
+    Returns what Blender complains about although the file is open (a library that is damaged), "" when of nothing.
 
     Raises: InputError: it is missing, empty, no .blend, damaged, or saved by a newer Blender.
     """
     magic = _magic(path)
     if not magic.startswith((_GZIP, _ZSTD, _BLENDER)):
         raise InputError(f"{path}: not a Blender file (it starts with {magic[:8]!r}); check what it really is")
-    try:
-        with quiet():
-            bpy.ops.wm.open_mainfile(filepath=str(path.absolute()), load_ui=False, use_scripts=False)
-    except RuntimeError as error:
-        raise InputError(f"{path}: {_why_unreadable(str(error))}") from error
+    complaint = ""
+    with _loaded() as loaded:
+        try:
+            with quiet():
+                bpy.ops.wm.open_mainfile(filepath=str(path.absolute()), load_ui=False, use_scripts=False)
+        except RuntimeError as error:
+            # Python raises for every report of an error, also of an operator that did its work.
+            if not loaded:
+                raise InputError(f"{path}: {_why_unreadable(str(error))}") from error
+            complaint = _errors(str(error))
     saved_by, here = tuple(bpy.data.version[:2]), bpy.app.version[:2]
     if saved_by > here:
         # Newer actions may arrive with their keys missing: an audit of that would pass what it never saw.
@@ -49,6 +57,23 @@ def open_blend(path: Path) -> None:
             f"{path}: saved by Blender {saved_by[0]}.{saved_by[1]}, which {here[0]}.{here[1]} cannot read in full; "
             f"run the audit with Blender {saved_by[0]}.{saved_by[1]} or newer"
         )
+    return complaint
+
+
+@contextmanager
+def _loaded() -> Iterator[list[str]]:
+    """Collect the files that Blender has loaded to the end, which its operator's errors do not tell."""
+    paths: list[str] = []
+
+    @bpy.app.handlers.persistent
+    def note(*given: Any) -> None:
+        paths.append(str(given[0]))
+
+    bpy.app.handlers.load_post.append(note)
+    try:
+        yield paths
+    finally:
+        bpy.app.handlers.load_post.remove(note)  # one that is left makes Blender hang at its end
 
 
 def _why_unreadable(error: str) -> str:
@@ -77,6 +102,9 @@ def import_file(path: Path) -> None:
         )
     if suffix == ".fbx" and not magic.startswith(b"Kaydara FBX Binary") and not _new_fbx():
         raise InputError(f"{path}: an ASCII FBX, which this Blender cannot read; convert it to binary FBX 7.4 or newer")
+    if suffix in _GLTF_SUFFIXES and not (magic.lstrip(_GLTF_BLANK) or b"{").startswith((b"glTF", b"{")):
+        # The importer would read all of it first, however large it is.
+        raise InputError(f"{path}: not a glTF file (it starts with {magic[:8]!r}); check what it really is")
     new_file()
     try:
         with quiet() as said:
@@ -108,18 +136,35 @@ def _why_not_imported(error: str) -> str:
     return f"Blender's importer failed: {_reason(error)}; export or fetch the file again"
 
 
-def save_blend(path: Path, *, compress: bool) -> None:
+def save_blend(path: Path, *, compress: bool) -> str:
     """Save a copy of the open file; paths in it are kept right when it goes into another folder.
+
+    Returns what Blender complains about although the file is written (an image that it cannot pack), "" when of
+    nothing.
 
     Raises: InputError: it cannot be written there.
     """
+    before = _identity(path)
     try:
         with quiet():
             bpy.ops.wm.save_as_mainfile(
                 filepath=str(path.absolute()), copy=True, compress=compress, relative_remap=True, check_existing=False
             )
     except RuntimeError as error:
-        raise InputError(f"{path}: cannot be written: {_why_unwritten(path, str(error))}") from error
+        # As on opening. Blender writes beside the path, and renames what is whole.
+        if _identity(path) in (None, before) or not _magic(path).startswith((_GZIP, _ZSTD, _BLENDER)):
+            raise InputError(f"{path}: cannot be written: {_why_unwritten(path, str(error))}") from error
+        return _errors(str(error))
+    return ""
+
+
+def _identity(path: Path) -> tuple[int, int, int] | None:
+    """What tells a file from another one that had its name; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def _why_unwritten(path: Path, error: str) -> str:
@@ -216,3 +261,9 @@ def _reason(text: str) -> str:
     lines = [line.strip() for line in text.splitlines()]
     lines = [line for line in lines if line and not line.startswith("Location:")]
     return lines[-1].removeprefix("Error: ") if lines else "it gives no reason"
+
+
+def _errors(text: str) -> str:
+    """All errors of a report, without what Blender puts around them."""
+    lines = [line.strip().removeprefix("Error: ") for line in text.splitlines()]
+    return "; ".join(line for line in lines if line and not line.startswith("Location:")) or "it gives no reason"

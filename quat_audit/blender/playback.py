@@ -24,11 +24,6 @@ def scene_range(scene: Any) -> Range:
     return scene.frame_start, scene.frame_end
 
 
-def scene_frames(scene: Any) -> list[float]:
-    """The frames of the scene's playback range."""
-    return frames_of(scene_range(scene))
-
-
 def frames_of(span: Range) -> list[float]:
     """The frames from the first to the last."""
     return [float(frame) for frame in range(span[0], span[1] + 1)]

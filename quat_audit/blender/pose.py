@@ -242,9 +242,16 @@ def _pose_again(posed: Sequence[tuple[Any, str, Floats]]) -> None:
     """Only what differs is set, and one by one: unlike `foreach_set` that tells Blender to pose it again."""
     for holder, name, values in posed:
         if hasattr(holder, "foreach_get"):
-            rows = values.reshape(len(holder), -1)
-            now = _all(holder, name, rows.shape[1]).reshape(rows.shape)
-            for bone in np.flatnonzero(np.any(now != rows, axis=1)):
+            count = len(holder)
+            width = len(values) // count if count else 0  # an armature may have no bones yet
+            rows = values.reshape(count, width)
+            now = _all(holder, name, width).reshape(count, width)
+            for bone in np.flatnonzero(_rows_differ(now, rows)):
                 setattr(holder[int(bone)], name, rows[bone].tolist())
-        elif not np.array_equal(np.array(getattr(holder, name), dtype=np.float32), values):
+        elif not np.array_equal(np.array(getattr(holder, name), dtype=np.float32), values, equal_nan=True):
             setattr(holder, name, values.tolist())
+
+
+def _rows_differ(a: Floats, b: Floats) -> Bools:
+    """(N,) some value of the row is another; NaN equals NaN."""
+    return np.asarray(np.any((a != b) & ~(np.isnan(a) & np.isnan(b)), axis=1))

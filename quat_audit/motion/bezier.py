@@ -165,21 +165,3 @@ def split_bezier(
         moved[..., 0] += shift
     co[..., 0] = time
     return Split(right0=a, left=d, co=co, right=e, left1=c)
-
-
-def hermite_to_bezier(
-    value0: npt.ArrayLike,
-    out_tangent0: npt.ArrayLike,
-    in_tangent1: npt.ArrayLike,
-    value1: npt.ArrayLike,
-    dt: npt.ArrayLike,
-) -> tuple[Array, Array]:
-    """Bézier handle values of a glTF CUBICSPLINE segment; the handles stand at ⅓ and ⅔ of its time.
-
-    All arguments broadcast; tangents are per unit of `dt`, as glTF stores them. Returns the value of the first key's
-    right handle and of the second key's left handle.
-    """
-    third = np.asarray(dt, dtype=np.float64) / 3.0
-    right = np.asarray(value0, dtype=np.float64) + third * np.asarray(out_tangent0, dtype=np.float64)
-    left = np.asarray(value1, dtype=np.float64) - third * np.asarray(in_tangent1, dtype=np.float64)
-    return right, left

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Between rotations: nlerp, slerp in three forms, weighted mixes, tracks sampled by time; Catmull-Rom for positions.
+"""Between rotations: nlerp, slerp, weighted mixes, tracks sampled by time.
 
 Everything here checks its input: a ValueError names the argument. Quaternions need not be unit, they are normalised
 first. `shortest` chooses the hemisphere, so that the way taken is the short one; without it the path is the one
@@ -88,12 +88,6 @@ def slerp(a: npt.ArrayLike, b: npt.ArrayLike, t: npt.ArrayLike, *, shortest: boo
     return result
 
 
-def slerp_sine(a: npt.ArrayLike, b: npt.ArrayLike, t: npt.ArrayLike, *, shortest: bool = True) -> Array:
-    """Slerp by sine weights, sin((1-t)φ)/sin φ a + sin(tφ)/sin φ b, without the fall-back (equal a and b: that one)."""
-    a, b, t = _checked_pair(a, b, t, shortest)
-    return _slerp_sine(a, b, t)
-
-
 def _slerp_sine(a: Array, b: Array, t: Array) -> Array:
     # Half the rotation angle is the angle on the sphere.
     phi = 0.5 * quaternion.arc_angle(a, b)[..., None]
@@ -113,25 +107,6 @@ def _reject_antipodal(phi: Array, sine: Array) -> None:
             "a and b are antipodal, the same rotation stored with opposite signs: no arc between them is singled out; "
             "use shortest=True"
         )
-
-
-def slerp_exponential(a: npt.ArrayLike, b: npt.ArrayLike, t: npt.ArrayLike, *, shortest: bool = True) -> Array:
-    """Slerp as (b a⁻¹)ᵗ a, the power taken by logarithm and exponential."""
-    a, b, t = _checked_pair(a, b, t, shortest)
-    phi = 0.5 * quaternion.arc_angle(a, b)
-    _reject_antipodal(phi, np.sin(phi))
-    difference = quaternion.multiply(b, quaternion.conjugate(a))
-    return quaternion.multiply(quaternion.exp(t * quaternion.log(difference)), a)
-
-
-def slerp_axis_angle(a: npt.ArrayLike, b: npt.ArrayLike, t: npt.ArrayLike, *, shortest: bool = True) -> Array:
-    """Slerp as a turn by t times the angle of the difference, about its axis, after a."""
-    a, b, t = _checked_pair(a, b, t, shortest)
-    phi = 0.5 * quaternion.arc_angle(a, b)
-    _reject_antipodal(phi, np.sin(phi))
-    difference = quaternion.multiply(b, quaternion.conjugate(a))
-    turn = quaternion.from_axis_angle(difference[..., 1:], t[..., 0] * 2.0 * phi)
-    return quaternion.multiply(turn, a)
 
 
 def weighted_mix(
@@ -241,77 +216,3 @@ def sample_track(
         return np.broadcast_to(keys[0], (*at.shape, 4)).copy()
     index, fraction = _segment(times, at)
     return between(keys[index], keys[index + 1], fraction, shortest=shortest)
-
-
-def sample_loop(
-    times: npt.ArrayLike,
-    quaternions: npt.ArrayLike,
-    at: npt.ArrayLike,
-    *,
-    length: float | None = None,
-    shortest: bool = True,
-    between: Between = slerp,
-) -> Array:
-    """A track played in a loop: `at` counts modulo `length` from the first key.
-
-    `length` is the time from the first key to its next turn: by default that of the last key, which is then the same
-    moment as the first; a longer one leaves a seam in which the last key goes over into the first.
-
-    Raises:
-        ValueError: as `sample_track`; a length that is not positive or ends before the last key.
-    """
-    keys = np.asarray(quaternions, dtype=np.float64)
-    times = _checked_times(times, len(keys) if keys.ndim else 0, "quaternions")
-    keys = quaternion.normalize(keys, "quaternions")
-    span = float(times[-1] - times[0])
-    turn = span if length is None else float(length)
-    if not (np.isfinite(turn) and turn > 0.0 and turn >= span):
-        raise ValueError(f"length must be positive and reach the last key ({span} after the first), got {turn}")
-    if turn > span:
-        times, keys = np.append(times, times[0] + turn), np.concatenate((keys, keys[:1]))
-    return sample_track(
-        times, keys, times[0] + np.mod(_checked_at(at) - times[0], turn), shortest=shortest, between=between
-    )
-
-
-def catmull_rom(
-    points: npt.ArrayLike, at: npt.ArrayLike, *, times: npt.ArrayLike | None = None, loop: bool = False
-) -> Array:
-    """Positions on a smooth curve through `points`, with a continuous velocity.
-
-    Args:
-        points: (K, D). In a loop the last is the first again.
-        at: (...) times; outside the points the end holds, in a loop they count modulo its length.
-        times: (K,) strictly increasing; 0, 1, 2, … when None.
-        loop: the velocity is continuous over the seam too.
-
-    Returns:
-        (..., D).
-
-    Raises:
-        ValueError: bad times or points; a loop that does not close.
-    """
-    p = np.asarray(points, dtype=np.float64)
-    if p.ndim != 2 or not np.isfinite(p).all():
-        raise ValueError(f"points must be finite and have shape (K, D), got {p.shape}")
-    t = _checked_times(np.arange(len(p)) if times is None else times, len(p), "points")
-    when = _checked_at(at)
-    if len(p) == 1:
-        return np.broadcast_to(p[0], (*when.shape, p.shape[1])).copy()
-    slope = np.empty_like(p)
-    slope[1:-1] = (p[2:] - p[:-2]) / (t[2:] - t[:-2])[:, None]
-    slope[0], slope[-1] = (p[1] - p[0]) / (t[1] - t[0]), (p[-1] - p[-2]) / (t[-1] - t[-2])
-    if loop:
-        if not np.allclose(p[0], p[-1], rtol=1e-9, atol=1e-9):
-            raise ValueError("points: the last must be the first again to close the loop")
-        slope[0] = slope[-1] = (p[1] - p[-2]) / ((t[1] - t[0]) + (t[-1] - t[-2]))
-        when = t[0] + np.mod(when - t[0], t[-1] - t[0])
-    index, fraction = _segment(t, when)
-    u, step = fraction[..., None], (t[index + 1] - t[index])[..., None]
-    # Hermite form; at a point the weights are exactly 0 and 1, so the curve passes through it exactly.
-    return np.asarray(
-        (1 + 2 * u) * (1 - u) ** 2 * p[index]
-        + u * (1 - u) ** 2 * step * slope[index]
-        + u * u * (3 - 2 * u) * p[index + 1]
-        + u * u * (u - 1) * step * slope[index + 1]
-    )

@@ -20,8 +20,8 @@ TURN = 2.0 * np.pi
 EQUALLY_NEAR = 1e-5
 # "A whole number of turns about one axis": degrees of slack, some ulps of float32 at a few turns.
 WHOLE_TURN_DEG = 1e-3
-# Angular velocities are alike when one is at most three times the other.
-SPEED_CHANGE = 2.0 / 3.0
+# Radians a frame below which a step holds, however slow the step beside it is.
+HOLDS = 1e-6
 
 LIMITS = {
     "visible_deg": 1.0,
@@ -34,6 +34,12 @@ LIMITS = {
     "straddle_deg": 45.0,
     # People type 0 and 360; what comes within a degree of that was meant as a turn.
     "multiple_of_turn_deg": 1.0,
+    # A neighbor slower than a tenth of the short way is drift or settling: it says nothing about the step.
+    "moving_share": 0.1,
+    # The neighbor's speed is at least twice as near to the short way's as to the way that is played.
+    "nearer_share": 0.5,
+    # Speeds are alike when one is at most three times the other: an ease in or out between neighboring keys.
+    "speed_change_share": 2.0 / 3.0,
 }
 
 
@@ -86,7 +92,7 @@ def _long_steps(clip: Clip, limits: Limits) -> LongSteps:
     dense = (gap <= limits["dense_gap_frames"] * (1 + 1e-4)) & (now.shortest_deg < limits["dense_true_step_deg"])
     straddling = _straddles(clip, keys, steps, which, now.shortest_deg, limits)
     # A spin that ends in a slow drift has one such neighbour too: one is enough only where the values look like a wrap.
-    continuous = _continuous_the_short_way(clip, keys, steps, which) >= np.where(straddling, 1, 2)
+    continuous = _continuous_the_short_way(clip, keys, steps, which, limits) >= np.where(straddling, 1, 2)
     wrap = np.where(gap > limits["latent_gap_frames"] * (1 + 1e-4), "visible", "latent")
     kind = np.select([dense | continuous, straddling], [wrap, "ambiguous-straddling"], default="ambiguous")
     return LongSteps(which, kind, now, then_deg[longer])
@@ -147,11 +153,12 @@ def whole_turns(delta: Floats) -> Bools:
     return np.asarray((moving.sum(axis=1) == 1) & np.all(off <= slack, axis=1))
 
 
-def _continuous_the_short_way(clip: Clip, keys: Keys, steps: Steps, which: Ints) -> Ints:
+def _continuous_the_short_way(clip: Clip, keys: Keys, steps: Steps, which: Ints, limits: Limits) -> Ints:
     """(P,) how many neighbouring steps (0 to 2) say by their angular velocity that the short way is meant.
 
-    A neighbour that holds says nothing: an intended spin starts and ends at rest. Every neighbour that moves must
-    turn the same way, at a speed like that of the short way and clearly nearer to it; or else none counts.
+    A neighbour that holds says nothing: an intended spin starts and ends at rest. Every neighbour that moves
+    (`moving_share`) must turn the same way, at a speed like that of the short way (`speed_change_share`) and clearly
+    nearer to it than to the way that is played (`nearer_share`); or else none counts.
     """
     toggle, turns = _nearest(clip, keys, steps, which)
     first, second = steps.first[which], steps.second[which]
@@ -160,6 +167,7 @@ def _continuous_the_short_way(clip: Clip, keys: Keys, steps: Steps, which: Ints)
     b = keys.value[second]
     near = np.where(toggle[:, None], _equivalent(b, axes), b) + TURN * turns
     short, long = (near - keys.value[first]) / gap, (b - keys.value[first]) / gap
+    short_speed = np.linalg.norm(short, axis=1)
     candidate = np.zeros(len(steps.first) + 2, dtype=bool)
     candidate[which + 1] = True
     says_yes, says_no = np.zeros(len(which), dtype=np.int64), np.zeros(len(which), dtype=bool)
@@ -179,10 +187,10 @@ def _continuous_the_short_way(clip: Clip, keys: Keys, steps: Steps, which: Ints)
             np.put_along_axis(sign, axes[:, 1:2], np.where(toggle, -1.0, 1.0)[:, None], axis=1)
             mirrored = speed * sign
         size = np.linalg.norm(mirrored, axis=1)
-        moves = usable & (size > 0.1 * np.linalg.norm(short, axis=1)) & (size > 1e-6)
+        moves = usable & (size > limits["moving_share"] * short_speed) & (size > HOLDS)
         change = np.linalg.norm(short - mirrored, axis=1)
-        nearer = change < 0.5 * np.linalg.norm(long - speed, axis=1)
-        alike = change <= SPEED_CHANGE * np.maximum(np.linalg.norm(short, axis=1), size)
+        nearer = change < limits["nearer_share"] * np.linalg.norm(long - speed, axis=1)
+        alike = change <= limits["speed_change_share"] * np.maximum(short_speed, size)
         agrees = nearer & alike & (np.einsum("ij,ij->i", short, mirrored) > 0)
         says_yes += moves & agrees
         says_no |= moves & ~agrees

@@ -232,10 +232,13 @@ def open_scene(path: Path) -> list[tuple[str, str]]:
 def _load(path: Path) -> list[tuple[str, str]]:
     from ..blender import open as scene
     from ..blender import scripted
+    from ..blender.names import readable_names
 
     if path.suffix.lower() == ".blend":
-        scene.open_blend(path)
-        return scripted.unplayed_drivers()
+        complaint = scene.open_blend(path)
+        said = [("the file", f"Blender opened it, but said: {complaint}")] if complaint else []
+        with readable_names():
+            return said + scripted.unplayed_drivers()
     scene.import_file(path)
     methods = fbx.skinning_methods(path) if path.suffix.lower() == ".fbx" else frozenset()
     if methods == {fbx.DUAL_QUATERNION}:
@@ -248,19 +251,23 @@ def _open_in_blender(path: Path) -> Opened:
     require_blender()
     from ..blender import linked, read, saving, write
     from ..blender import open as scene
+    from ..blender.names import readable_names
     from ..blender.skin import mesh as skin
     from ..blender.skin import posed as posed_skin
 
     is_blend = path.suffix.lower() == ".blend"
     left_out = _load(path)
-    records = read.read_file()
+    with readable_names():
+        records = read.read_file()
+        lost = linked.missing()
     clips = tuple(record.clip for record in records)
     posed: list[posed_skin.PosedMesh] = []
     found: list[Skins] = []
 
     def skins() -> Skins:
         if not found:
-            some, unread = posed_skin.read_posed()
+            with readable_names():
+                some, unread = posed_skin.read_posed()
             posed.extend(some)
             found.append(Skins(tuple(p.subject for p in posed), tuple(unread)))
         return found[0]
@@ -283,12 +290,14 @@ def _open_in_blender(path: Path) -> Opened:
         elif not changes and not weights:
             remarks.append("saved by Blender so that its relative paths still hold; no key was changed")
         libraries = saving.libraries()  # before their paths are made to fit the copy
-        scene.save_blend(staged.path, compress=not is_blend or scene.is_compressed(path))
+        complaint = scene.save_blend(staged.path, compress=not is_blend or scene.is_compressed(path))
+        if complaint:
+            remarks.append(f"Blender saved it, but said: {complaint}")
         return Saved((staged,), remark="; ".join(remarks), libraries=libraries)
 
     return Opened(
         clips=clips,
-        not_evaluated=(*left_out, *linked.missing()),
+        not_evaluated=(*left_out, *lost),
         via=BLENDER,
         suffix=path.suffix if is_blend else ".blend",
         names=lambda: (path.name,),

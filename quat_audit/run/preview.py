@@ -68,17 +68,19 @@ def steps(path: Path, folder: Path, *, name: str = "", frames: Sequence[float] |
         raise InputError("a .bvh file has no mesh: preview the .blend, .fbx or .glb file with the character")
     check_folder(folder)
     left_out = open_scene(path)
+    from ..blender.names import readable_names
     from ..blender.skin import previews
 
     frames, remarks_on_all = _at_most(frames)
     remarks_on_all += left_out
     failed: list[tuple[str, str]] = []
     try:
-        if name:
-            posed = [previews.read_named(name, frames)]
-        else:
-            posed, failed, said = previews.read(frames)
-            remarks_on_all += said
+        with readable_names():
+            if name:
+                posed = [previews.read_named(name, frames)]
+            else:
+                posed, failed, said = previews.read(frames)
+                remarks_on_all += said
     except SkinError as error:
         raise InputError(error.why) from None
     if not posed and not failed:

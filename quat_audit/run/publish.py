@@ -79,7 +79,9 @@ class Publisher:
                 )
             moves.append((staged.path, final, is_change))
         backup = ""
-        for source, final, is_change in reversed(moves):
+        # A main file names places in its side files: a new one must never stand beside old ones.
+        main = self.place(target, "")
+        for source, final, is_change in sorted(moves, key=lambda move: move[1] == main):
             self.begun.append(final)
             final.parent.mkdir(parents=True, exist_ok=True)
             if target.backup and final.exists():

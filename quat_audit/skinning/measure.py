@@ -90,13 +90,6 @@ class Scan:
         frame = int(np.argmax(self.gap_mean))
         return Worst(float(self.gap_mean[frame]), float(self.frames[frame]))
 
-    def worst_radius(self) -> Worst | None:
-        """The smallest part of the radius that LBS leaves a joint, None without a joint that shares vertices."""
-        if not self.radius.size or np.isnan(self.radius).all():
-            return None
-        frame, joint = np.unravel_index(int(np.nanargmin(self.radius)), self.radius.shape)
-        return Worst(float(self.radius[frame, joint]), float(self.frames[frame]), self.bones[joint])
-
     def worst_bulge(self) -> Worst | None:
         """mm, None without joints."""
         if not self.bulge.size:

@@ -273,3 +273,59 @@ def test_many_tracks_at_once_are_as_one_by_one(seed: int) -> None:
         alone = compare(part, scale_keys(part, np.arange(24), factor[24 * track : 24 * track + 24]))
         for name in ("key_deg", "between_deg", "longer_deg", "tolerance_deg"):
             assert getattr(together, name)[track] == pytest.approx(getattr(alone, name)[0], abs=1e-9)
+
+
+# Degrees that an ulp of float32 on each component is, for values of 1.
+ULP_DEG = float(np.degrees(2.0**-23))
+
+
+def tolerances(before: Clip, after: Clip) -> list[float]:
+    return compare(before, after).tolerance_deg.tolist()
+
+
+@pytest.mark.parametrize("turns_up", [50.0, 400.0])
+def test_the_cost_of_storing_euler_angles_is_an_ulp_of_the_largest_for_each_of_three(turns_up: float) -> None:
+    degrees = np.array([[1.0, 2.0, 3.0], [2.0, 360 * turns_up, 4.0], [3.0, 5.0, 6.0], [1.0, 1.0, 1.0]])
+    clip = euler_clip(TIMES, degrees, dtype=np.float64)
+    nudged = map_keys(clip, np.array([0]), np.ones(1), np.array([1e-3]))
+    assert tolerances(clip, nudged) == pytest.approx([3 * ULP_DEG * 2 * np.pi * turns_up], rel=1e-6)
+
+
+def test_the_cost_is_that_of_the_larger_values_before_or_after() -> None:
+    near = euler_clip(TIMES, np.full((4, 3), 10.0), dtype=np.float64)
+    far = map_keys(near, np.arange(4), np.ones(4), np.full(4, 200 * np.pi))
+    expected = [3 * ULP_DEG * (200 * np.pi + np.radians(10))]
+    assert tolerances(near, far) == pytest.approx(expected, rel=1e-6)
+    assert tolerances(far, near) == pytest.approx(expected, rel=1e-6)
+
+
+def test_the_cost_of_a_quaternion_is_an_ulp_for_each_of_four() -> None:
+    clip = example()
+    long = scale_keys(clip, np.array([2, 6, 10, 14]), np.full(4, 1000.0))
+    largest = float(np.abs(clip.curves.co[[2, 6, 10, 14], 1]).max()) * 1000.0
+    assert tolerances(clip, long) == pytest.approx([4 * ULP_DEG * largest], rel=1e-6)
+
+
+def test_a_small_value_costs_no_less_than_the_tolerance_of_a_key() -> None:
+    clip = euler_clip(TIMES, np.full((4, 3), 1.0), dtype=np.float64)
+    assert 3 * ULP_DEG < KEY_TOLERANCE_DEG
+    assert tolerances(clip, map_keys(clip, np.array([0]), np.ones(1), np.array([0.1]))) == [KEY_TOLERANCE_DEG]
+
+
+def test_each_track_has_the_cost_of_its_own_values_and_of_its_partner() -> None:
+    """The edited clip has the tracks in another order, and one track more."""
+
+    def named(**degrees: float) -> Clip:
+        return joined(*(euler_clip(TIMES, np.full((4, 3), d), bone=b, dtype=np.float64) for b, d in degrees.items()))
+
+    before = named(A=36000.0, B=10.0, C=10.0, D=72000.0)
+    after = named(X=720000.0, D=10.0, C=10.0, B=18000.0, A=10.0)
+    largest = np.radians([36000.0, 18000.0, 0.0, 72000.0])
+    expected = np.maximum(3 * ULP_DEG * largest, KEY_TOLERANCE_DEG)
+    assert tolerances(before, after) == pytest.approx(expected.tolist(), rel=1e-6)
+
+
+def test_infinity_and_nan_cost_nothing() -> None:
+    clip = euler_clip(TIMES, [[36000.0, NAN, 1.0], [2.0, np.inf, 3.0], [3.0, -np.inf, 1.0], [1.0, 1.0, 1.0]])
+    nudged = map_keys(clip, np.array([3]), np.ones(1), np.array([1.0]))
+    assert tolerances(clip, nudged) == pytest.approx([3 * ULP_DEG * np.radians(36000)], rel=1e-6)

@@ -130,22 +130,3 @@ def test_a_split_broadcasts_over_times_and_refuses_times_outside() -> None:
     for at in (0.0, 10.0, -1.0, np.nan):
         with pytest.raises(ValueError, match="strictly between"):
             bezier.split_bezier(*p, at)
-
-
-def test_hermite_handles_draw_the_hermite_curve() -> None:
-    rng = np.random.default_rng(8)
-    v0, m0, m1, v1 = rng.normal(size=(4, 30))
-    dt = rng.uniform(0.1, 5.0, 30)
-    right, left = bezier.hermite_to_bezier(v0, m0, m1, v1, dt)
-    x = [np.zeros(30), dt / 3, 2 * dt / 3, dt]
-    p = np.stack((np.stack(x, 1), np.stack((v0, right, left, v1), 1)), axis=-1)
-    for s in (0.2, 0.5, 0.77):
-        # glTF 2.0, appendix C: cubic spline interpolation.
-        expected = (
-            (2 * s**3 - 3 * s**2 + 1) * v0
-            + dt * (s**3 - 2 * s**2 + s) * m0
-            + (3 * s**2 - 2 * s**3) * v1
-            + dt * (s**3 - s**2) * m1
-        )
-        got = curve.evaluate(as_curves(p), np.arange(30), s * dt)
-        np.testing.assert_allclose(got, expected, atol=1e-12)

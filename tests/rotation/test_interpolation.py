@@ -10,14 +10,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quat_audit.rotation import euler, interpolation, quaternion
-from quat_audit.rotation.interpolation import nlerp, sample_loop, sample_track, slerp, weighted_mix
+from quat_audit.rotation import euler, quaternion
+from quat_audit.rotation.interpolation import nlerp, sample_track, slerp, weighted_mix
+from tests.rotation.reference_interpolation import (
+    catmull_rom,
+    sample_loop,
+    slerp_axis_angle,
+    slerp_exponential,
+    slerp_sine,
+)
 
 IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 FORMS: tuple[Callable[..., Any], ...] = (
-    interpolation.slerp_sine,
-    interpolation.slerp_exponential,
-    interpolation.slerp_axis_angle,
+    slerp_sine,
+    slerp_exponential,
+    slerp_axis_angle,
 )
 
 
@@ -319,20 +326,20 @@ def test_reference_11_catmull_rom_passes_through_its_points_with_continuous_velo
     for loop in (False, True):
         at = [times[1:-1], times[:-1]][loop]
         np.testing.assert_array_equal(
-            interpolation.catmull_rom(points, at, times=times, loop=loop), points[[slice(1, -1), slice(-1)][loop]]
+            catmull_rom(points, at, times=times, loop=loop), points[[slice(1, -1), slice(-1)][loop]]
         )
         h = 1e-5
-        before, here, after = (interpolation.catmull_rom(points, at + d, times=times, loop=loop) for d in (-h, 0.0, h))
+        before, here, after = (catmull_rom(points, at + d, times=times, loop=loop) for d in (-h, 0.0, h))
         np.testing.assert_allclose((here - before) / h, (after - here) / h, atol=1e-3)
     length = times[-1] - times[0]
     np.testing.assert_allclose(
-        interpolation.catmull_rom(points, times[2:5] + 0.1 - 3 * length, times=times, loop=True),
-        interpolation.catmull_rom(points, times[2:5] + 0.1, times=times, loop=True),
+        catmull_rom(points, times[2:5] + 0.1 - 3 * length, times=times, loop=True),
+        catmull_rom(points, times[2:5] + 0.1, times=times, loop=True),
         atol=1e-12,
     )
     # Straight, evenly keyed motion stays exactly that.
     line = np.arange(5.0)[:, None] * [[1.0, -2.0]]
     at = np.linspace(0, 4, 33)
-    np.testing.assert_allclose(interpolation.catmull_rom(line, at), at[:, None] * [[1.0, -2.0]], atol=1e-14)
+    np.testing.assert_allclose(catmull_rom(line, at), at[:, None] * [[1.0, -2.0]], atol=1e-14)
     with pytest.raises(ValueError, match="close the loop"):
-        interpolation.catmull_rom(line, 0.0, loop=True)
+        catmull_rom(line, 0.0, loop=True)

@@ -75,4 +75,4 @@ def test_a_locked_group_protects_its_vertices() -> None:
     locked[7] = True
     skin = replace(skin, groups=replace(skin.groups, locked=locked))
     assert found("QA603", skin, _motion())[0].occurrences.fix.tolist() == [NONE]
-    assert assert_repaired("QA603", skin, _motion(), unsafe=True).skin is skin
+    assert assert_repaired("QA603", skin, _motion(), unsafe=True).subject.skin is skin

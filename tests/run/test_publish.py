@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -130,3 +131,53 @@ def test_write_whole_and_check_writable(tmp_path: Path) -> None:
             check_writable(bad)
     with pytest.raises(InputError, match="cannot write"):
         write_whole(tmp_path / "no/report.json", b"")
+
+
+def _fail_at(monkeypatch: pytest.MonkeyPatch, last: int) -> list[str]:
+    """Let the run die at the `last`-th renaming (0: the first); returns the names renamed so far."""
+    rename, done = os.replace, []
+
+    def replace(source: Path, final: Path) -> None:
+        if len(done) == last:
+            raise KeyboardInterrupt
+        rename(source, final)
+        done.append(Path(final).name)
+
+    monkeypatch.setattr("quat_audit.run.publish.os.replace", replace)
+    return done
+
+
+SIDE_FILES, COPIES = {"a.bin": b"new", "b.bin": b"new"}, {"t.png": b"copy"}
+
+
+@pytest.mark.parametrize("in_place", [False, True])
+def test_the_main_file_is_published_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_place: bool) -> None:
+    """Wherever the run dies, a new main file has all its new side files; an old one is there as long as there is none.
+
+    A .gltf names offsets into its buffers, so a new one beside an old buffer would be another animation.
+    """
+    others = sorted([*SIDE_FILES, *COPIES])
+    for last in range(len(others) + 2):
+        folder = tmp_path / str(last)
+        folder.mkdir()
+        for name in ("a.gltf", *others):
+            (folder / name).write_bytes(b"old")
+        done = _fail_at(monkeypatch, last)
+        target = Target(folder / "a.gltf", folder, backup=in_place)
+        if last <= len(others):
+            with pytest.raises(KeyboardInterrupt):
+                _publish(Publisher(), target, {"": b"new", **SIDE_FILES}, COPIES)
+        else:
+            _publish(Publisher(), target, {"": b"new", **SIDE_FILES}, COPIES)
+        monkeypatch.undo()
+        published = last > len(others)
+        assert (folder / "a.gltf").read_bytes() == (b"new" if published else b"old")
+        assert sorted(set(done) - {"a.gltf"}) == (others if last >= len(others) else sorted(done))
+        for name, data in {**SIDE_FILES, **COPIES}.items():
+            assert (folder / name).read_bytes() == (data if name in done else b"old")
+
+
+def test_the_order_given_does_not_decide_what_comes_last(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = _fail_at(monkeypatch, 4)
+    _publish(Publisher(), Target(tmp_path / "a.gltf", tmp_path), {**SIDE_FILES, "": b"new"}, COPIES)
+    assert done[-1] == "a.gltf" and sorted(done[:-1]) == sorted([*SIDE_FILES, *COPIES])

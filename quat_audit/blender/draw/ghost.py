@@ -84,7 +84,7 @@ class GpuSkin:
         """Pose it as on a motion's first frame; the pose that it has already is not uploaded again."""
         rows = transforms(self._skin, motion)
         self.uploaded_bytes = 0
-        if self._transforms is None or not np.array_equal(rows, self._rows):
+        if self._transforms is None or not np.array_equal(rows, self._rows, equal_nan=True):
             self._rows, self._transforms = rows, _texture(rows)
             self.uploaded_bytes = rows.nbytes
 
@@ -126,7 +126,7 @@ class NumpySkin:
         """Pose it as on a motion's first frame."""
         first = motion.part(slice(0, 1))
         if self._motion is None or any(
-            not np.array_equal(getattr(first, name), getattr(self._motion, name))
+            not np.array_equal(getattr(first, name), getattr(self._motion, name), equal_nan=True)
             for name in ("deform", "to_armature", "to_world")
         ):
             self._motion, self._done = first, {}

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from ..names import group_names, read_text
+
 _OF_MODIFIER = (
     "use_deform_preserve_volume",
     "use_vertex_groups",
     "use_bone_envelopes",
-    "vertex_group",
     "invert_vertex_group",
 )
 
@@ -36,7 +37,7 @@ def fingerprint(obj: Any, rig: Any, scene: Any) -> tuple[Any, ...]:
         mesh.session_uid,
         len(mesh.vertices),
         mesh.is_editmode,
-        tuple(obj.vertex_groups.keys()),
+        group_names(obj),
         tuple(_of_modifier(modifier) for modifier in obj.modifiers),
         rig.data.is_editmode,
         rig.data.pose_position,
@@ -52,4 +53,4 @@ def _of_modifier(modifier: Any) -> tuple[Any, ...]:
     if modifier.type != "ARMATURE":
         return common
     target = modifier.object.session_uid if modifier.object is not None else 0
-    return (*common, target, *(getattr(modifier, name) for name in _OF_MODIFIER))
+    return (*common, target, read_text(modifier, "vertex_group"), *(getattr(modifier, name) for name in _OF_MODIFIER))

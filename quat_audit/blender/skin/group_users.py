@@ -9,6 +9,7 @@ from typing import Any
 import bpy
 
 from .. import compat
+from ..names import read_text
 
 # What holds an object and a name in it, of constraints: the second pair is the pole of IK.
 _TARGETS = (("target", "subtarget"), ("pole_target", "pole_subtarget"))
@@ -47,10 +48,10 @@ def _of_constraints(obj: Any) -> Iterator[str]:
             for constraint in holder.constraints:
                 for target, subtarget in _TARGETS:
                     if getattr(constraint, target, None) == obj:
-                        yield getattr(constraint, subtarget, "")
+                        yield read_text(constraint, subtarget)
 
 
 def _named_in(holder: Any) -> Iterator[str]:
     for prop in holder.bl_rna.properties:
         if prop.type == "STRING" and "vertex_group" in prop.identifier:
-            yield getattr(holder, prop.identifier)
+            yield read_text(holder, prop.identifier)

@@ -20,6 +20,7 @@ from ...errors import SkinError
 from ...skinning.skin import Bones, Groups, Skin
 from ...text import Text
 from .. import ignore
+from ..names import group_names, read_text
 from .group_users import groups_in_use
 from .reasons import Reasons, read_only, reasons
 
@@ -174,7 +175,7 @@ def write_weights(record: BlenderSkin, edited: Skin) -> int:
         raise SkinError(Text("{mesh}: {why}", {"mesh": obj.name, "why": old.read_only}))
     if obj.data.is_editmode:  # of another object with the same mesh, too
         raise SkinError(Text("{mesh} is in edit mode: leave it to change weights", {"mesh": obj.name}))
-    if len(obj.data.vertices) != len(old) or [g.name for g in obj.vertex_groups] != list(old.groups.names):
+    if len(obj.data.vertices) != len(old) or group_names(obj) != old.groups.names:
         raise SkinError(Text("{mesh} has changed since it was read: audit it again", {"mesh": obj.name}))
     groups = list(obj.vertex_groups)
     before, after = _by_vertex(old), _by_vertex(edited)
@@ -284,16 +285,17 @@ def _read_bones(rig: Any) -> Bones:
 def _read_groups(obj: Any, bones: Bones, *, use: bool) -> Groups:
     deforming = {name: i for i, name in enumerate(bones.names) if bones.deform[i]}
     groups, elsewhere = list(obj.vertex_groups), groups_in_use(obj)
+    names = group_names(obj)
     rigs = [
         m.object for m in obj.modifiers if m.type == "ARMATURE" and m.object is not None and m.object.type == "ARMATURE"
     ]
     others = {bone.name for rig in rigs for bone in rig.data.bones if bone.use_deform} - set(deforming)
     return Groups(
-        names=tuple(g.name for g in groups),
+        names=names,
         locked=np.array([g.lock_weight for g in groups], dtype=bool),
-        bone=np.array([deforming.get(g.name, -1) if use else -1 for g in groups], dtype=np.int64),
-        elsewhere=np.array([g.name in elsewhere for g in groups], dtype=bool),
-        other_rig=np.array([g.name in others for g in groups], dtype=bool),
+        bone=np.array([deforming.get(name, -1) if use else -1 for name in names], dtype=np.int64),
+        elsewhere=np.array([name in elsewhere for name in names], dtype=bool),
+        other_rig=np.array([name in others for name in names], dtype=bool),
     )
 
 
@@ -333,9 +335,10 @@ def _read_faces(mesh: Any) -> tuple[Any, bool]:
 
 def _read_mask(obj: Any, modifier: Any, offsets: Any, group: Any, weight: Any) -> Any:
     """(V,) how far the modifier applies, None where it has no vertex group (or names one that is not there)."""
-    number = obj.vertex_groups.find(modifier.vertex_group) if modifier.vertex_group else -1
-    if number < 0 or not len(group):
+    wanted, names = read_text(modifier, "vertex_group"), group_names(obj)
+    if wanted not in names or not len(group):
         return None
+    number = names.index(wanted)
     mask = np.zeros(len(offsets) - 1)
     mine = group == number
     mask[np.repeat(np.arange(len(mask)), np.diff(offsets))[mine]] = weight[mine]

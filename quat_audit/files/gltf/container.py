@@ -28,6 +28,8 @@ JSON_CHUNK, BIN_CHUNK = b"JSON", b"BIN\0"
 AGAIN = "the file is damaged: download or export it again"
 # Larger sizes cannot be meant, and their products would leave the 64-bit integers.
 MOST = 2**48
+# Bytes that are read before the rest; the byte order mark and white space that may stand before a file's JSON.
+FIRST_LOOK, _BLANK = 4096, b"\xef\xbb\xbf \t\r\n"
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
@@ -90,7 +92,10 @@ def whole(owner: Json, key: str, where: str, default: int | None = None) -> int:
 def open_document(path: Path) -> Document:
     """The file at ``path``. Raises InputError."""
     try:
-        raw = path.read_bytes()
+        with path.open("rb") as file:
+            raw = file.read(FIRST_LOOK)
+            if _may_be(raw):
+                raw += file.read()
     except OSError as error:
         raise InputError(f"cannot be opened ({error.strerror or error}): check the path and its permissions") from None
     files: dict[str, bytes] = {}
@@ -106,6 +111,12 @@ def open_document(path: Path) -> Document:
     return parse(path, raw, load)
 
 
+def _may_be(first: bytes) -> bool:
+    """Whether a file can be glTF by its first bytes: a broken copy of many gigabytes is not read to the end."""
+    text = first.lstrip(_BLANK)
+    return first.startswith(MAGIC) or not text or text.startswith(b"{")
+
+
 def parse(path: Path, raw: bytes, load: Load) -> Document:
     """The document in ``raw``; a .glb is known by its first four bytes, not by its name. Raises InputError."""
     if not raw:
@@ -113,7 +124,7 @@ def parse(path: Path, raw: bytes, load: Load) -> Document:
     chunk = None
     if raw[:4] == MAGIC:
         text, chunk = _glb_chunks(raw)
-    elif path.suffix.lower() == ".gltf" or raw.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"{":
+    elif path.suffix.lower() == ".gltf" or raw.lstrip(_BLANK)[:1] == b"{":
         text = raw
     else:
         raise InputError(

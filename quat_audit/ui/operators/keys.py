@@ -14,7 +14,7 @@ import numpy as np
 from bpy.props import EnumProperty
 
 from ...arrays import Bools
-from ...audit.proof import prove
+from ...audit.proof import changed_keys, prove
 from ...audit.repair import Repair
 from ...audit.signs import ALIGN, FLIP, change_signs
 from ...blender import read, users, write
@@ -110,7 +110,7 @@ def _account(record: BlenderClip, repair: Repair[Clip], outcome: Outcome) -> Non
     outcome.proof = merge_proofs([outcome.proof, prove(before, stored)])
     # Signs are what QA104 repairs, and the outcome is told in the same words.
     outcome.keys["QA104"] = outcome.keys.get("QA104", 0) + sum(a.keys_changed for a in repair.applied)
-    changed = np.flatnonzero(before.curves.co[:, 1] != stored.curves.co[:, 1])
+    changed = np.flatnonzero(changed_keys(before.curves, stored.curves))  # a NaN that stayed did not change
     curves = np.unique(np.searchsorted(before.curves.offsets, changed, side="right") - 1)
     outcome.bones |= {(auditing.place_of(record), before.curves.data_path[c]) for c in curves.tolist()}
 

@@ -14,7 +14,6 @@ from ... import reports, version
 from ...findings.report import Report
 from ...results.memory import RESULTS
 from ...text import Text
-from .. import properties
 from ..guard import guarded
 from ..wording import enabled, say_report
 
@@ -118,12 +117,6 @@ def documentation(code: str) -> Path | None:
     name = f"rules/{code}" if code else "quick-start"
     pages = [folder / "docs" / f"{name}{suffix}" for folder in (package, package.parent) for suffix in (".html", ".md")]
     return next((page for page in pages if page.is_file()), None)
-
-
-def active_code(context: Any) -> str:
-    """The rule of the finding that is shown, "" without one."""
-    row = properties.active_row(properties.state(context))
-    return row.key.code if row is not None else ""
 
 
 CLASSES = (QUATAUDIT_OT_export_report, QUATAUDIT_OT_help)

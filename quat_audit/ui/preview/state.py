@@ -184,9 +184,11 @@ def _wants_measure(held: Preview, context: Any) -> bool:
     if kind is None or not choices.auto_top or kind.name in held.clip or held.motion is None:
         return False
     known = held.measured.get(kind.name)
-    return known is None or not (
-        np.array_equal(known.deform, held.motion.deform) and np.array_equal(known.to_armature, held.motion.to_armature)
-    )
+    if known is None:
+        return True
+    pairs = ((known.deform, held.motion.deform), (known.to_armature, held.motion.to_armature))
+    # A pose with NaN is measured once too.
+    return not all(np.array_equal(was, now, equal_nan=True) for was, now in pairs)
 
 
 def measure(held: Preview, context: Any) -> None:

@@ -76,7 +76,7 @@ def test_a_scan_leaves_the_scene_as_it_was() -> None:
     rig.pose.bones["Bone0"].location = (0.0, 0.1, 0.0)
     bpy.context.view_layer.update()
     before, shape = skinned.snapshot(), skinned.evaluated(obj)
-    motion = pose.pose_matrices(obj, rig, playback.scene_frames(bpy.context.scene))
+    motion = pose.pose_matrices(obj, rig, playback.frames_of(playback.scene_range(bpy.context.scene)))
     assert len(motion) == 21
     assert skinned.snapshot() == before
     np.testing.assert_array_equal(skinned.evaluated(obj), shape)

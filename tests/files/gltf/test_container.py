@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import json
 import struct
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,7 @@ from hypothesis import strategies as st
 
 from quat_audit.errors import InputError
 from quat_audit.files.gltf import reading as gltf
-from quat_audit.files.gltf.container import parse, resources
+from quat_audit.files.gltf.container import open_document, parse, resources
 
 from .gltf_builder import Builder, channel, quaternions, rotation
 
@@ -154,6 +155,44 @@ def test_what_is_said(raw: bytes, says: str, tmp_path: Path) -> None:
     with pytest.raises(InputError) as error:
         _read(raw, tmp_path)
     assert says in str(error.value)
+
+
+def test_zeros_without_data_are_bounded_in_a_file_not_in_an_accessor(tmp_path: Path) -> None:
+    """313 bytes can ask for gigabytes otherwise."""
+    times = {"componentType": 5126, "type": "SCALAR", "count": 10**5}
+    values = {"componentType": 5126, "type": "VEC4", "count": 10**5}
+
+    def document(channels: int) -> bytes:
+        samplers = [{"input": 2 * i, "output": 2 * i + 1} for i in range(channels)]
+        targets = [{"sampler": i, "target": {"node": i, "path": "rotation"}} for i in range(channels)]
+        animations = [{"channels": targets, "samplers": samplers}]
+        nodes: list[dict[str, Any]] = [{}] * channels
+        found = {"asset": {"version": "2.0"}, "nodes": nodes, "accessors": [times, values] * channels}
+        return json.dumps(found | {"animations": animations}).encode()
+
+    with pytest.raises(InputError, match="1100000 elements without any data in the file"):
+        _read(document(6), tmp_path)
+    _read(document(1), tmp_path)
+
+
+@pytest.mark.parametrize("name", ["zeros.glb", "zeros.gltf"])
+def test_a_file_of_zeros_is_known_by_its_first_bytes(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    with path.open("wb") as file:
+        file.truncate(2**24)
+    tracemalloc.start()
+    try:
+        with pytest.raises(InputError):
+            open_document(path)
+        assert tracemalloc.get_traced_memory()[1] < 2**20
+    finally:
+        tracemalloc.stop()
+
+
+def test_white_space_before_the_json_is_read_on(tmp_path: Path) -> None:
+    path = tmp_path / "late.gltf"
+    path.write_bytes(b"\xef\xbb\xbf" + b" " * 10_000 + b'{"asset": {"version": "2.0"}}')
+    assert open_document(path).json == {"asset": {"version": "2.0"}}
 
 
 def test_missing_file_and_folder(tmp_path: Path) -> None:

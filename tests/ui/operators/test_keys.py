@@ -343,3 +343,25 @@ def test_blender_itself_does_not_use_alt_f_there(keymap_file: str) -> None:
         if item[1].get("type") == "F" and item[1].get("alt") and not item[1].get("ctrl") and not item[1].get("shift")
     ]
     assert taken == []
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_a_bone_with_a_bad_key_that_stays_is_not_counted(bad: float) -> None:
+    """NaN is not equal to itself; a key that holds it is as it was all the same."""
+    rig = make_rig()
+    for curve in curves(rig, "Leg").values():
+        curve.keyframe_points[2].co[1] = bad
+    select(rig, FRAMES)
+    result, reports = executed()
+    assert result == {"FINISHED"}
+    ((kind, said),) = reports
+    assert kind == "INFO" and said.startswith("1 key negated on 1 bone; ")
+
+
+def test_a_bad_key_of_the_same_bone_is_passed_over() -> None:
+    rig = make_rig()
+    curves(rig)[2].keyframe_points[2].co[1] = math.nan
+    select(rig, FRAMES)
+    result, reports = executed("FLIP")
+    assert result == {"FINISHED"}
+    assert reports[0][1].startswith("3 keys negated on 1 bone; ")

@@ -137,7 +137,7 @@ def test_the_audit_in_steps_leaves_the_scene_as_it_was_after_each_of_them(faulty
     bpy.context.view_layer.update()
     shape = skinned.evaluated(body).copy()
     skin_read = skin.read_object(body)
-    pairs, frames = [(body, rig)], playback.scene_frames(scene)
+    pairs, frames = [(body, rig)], playback.frames_of(playback.scene_range(scene))
     at_once = pose.pose_many(pairs, frames)[0]
     steps = 0
     for done, motions in pose.pose_steps(pairs, frames, slice_seconds=0.0):
