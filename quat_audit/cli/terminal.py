@@ -33,7 +33,7 @@ def check_output() -> None:
 
 
 def wants_colour() -> bool:
-    """Whether standard output is a terminal that shows colours, and nobody minds."""
+    """Whether standard output is a terminal that shows colors, and nobody minds."""
     return (
         sys.stdout is not None
         and sys.stdout.isatty()
