@@ -54,7 +54,7 @@ def sources(root: Path, allow_dirty: bool) -> list[str]:
 def _git(root: Path, *arguments: str) -> list[str]:
     command = ["git", "-c", "core.quotePath=false", "-C", str(root), *arguments]
     try:
-        run = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
+        run = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
     except FileNotFoundError:
         raise BuildError("git is not installed: it says which files belong to the package") from None
     if run.returncode:
@@ -112,8 +112,8 @@ def build(root: Path, output: Path, *, allow_dirty: bool = False) -> Path:
 
 
 def _blender(*arguments: str) -> None:
-    command = [sys.executable, "-B", str(blender_tool.builder()), *arguments]
-    run = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
+    command = [sys.executable, "-X", "utf8", "-B", str(blender_tool.builder()), *arguments]
+    run = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
     said = (run.stdout + run.stderr).strip()
     # It has been seen to report errors and return 0.
     if run.returncode or "FATAL_ERROR" in said or "Error in" in said:

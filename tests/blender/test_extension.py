@@ -47,7 +47,6 @@ def told(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, A
         cwd=folder,
         env=variables,
         capture_output=True,
-        text=True,
         encoding="utf-8",
         check=False,
         timeout=300,  # classes that are left registered make some wheels hang at exit
@@ -146,7 +145,9 @@ def test_a_checkout_runs_by_links(tmp_path: Path) -> None:
         "PYTHONDONTWRITEBYTECODE": "1",
     }
     command = [sys.executable, "-c", code]
-    run = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, check=False, timeout=120)
+    run = subprocess.run(
+        command, cwd=tmp_path, env=variables, capture_output=True, encoding="utf-8", check=False, timeout=120
+    )
     expected = resources / "extensions" / "user_default" / "quat_audit" / "__init__.py"
     assert f"enabled {expected}" in run.stdout, run.stdout + run.stderr
     assert run.returncode == 0
