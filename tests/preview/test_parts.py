@@ -8,6 +8,7 @@ import ntpath
 import struct
 import zlib
 from dataclasses import replace
+from pathlib import PureWindowsPath
 
 import numpy as np
 import pytest
