@@ -45,10 +45,10 @@ def files_below(path: Path) -> dict[str, bytes]:
 
 
 def run_json(*arguments: object) -> tuple[int, dict[str, dict[str, Any]]]:
-    """The exit code, and the rows by path."""
+    """The exit code, and the rows by path (with / on every system)."""
     code = cli.main([*map(str, arguments), "--format", "json", "--output", "report"])
     report = json.loads(Path("report").read_text(encoding="utf-8"), parse_constant=pytest.fail)
-    return code, {row["path"]: row for row in report["files"]}
+    return code, {Path(row["path"]).as_posix(): row for row in report["files"]}
 
 
 def process(*arguments: str, code: str = "", **options: Any) -> subprocess.Popen[bytes]:
@@ -77,15 +77,15 @@ def process(*arguments: str, code: str = "", **options: Any) -> subprocess.Popen
         "x.blend1",
         "in/a.glb.bak",
         "in/a.glb.bak12",
-        "link",
+        pytest.param("link", marks=SYMBOLIC_LINKS),
         "data.bin",
     ],
 )
-@SYMBOLIC_LINKS
 def test_a_report_never_takes_the_place_of_an_animation(
     folder: Path, verb: list[str], output: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (folder / "link").symlink_to(folder / "in/deep/b.bvh")
+    if output == "link":
+        (folder / "link").symlink_to(folder / "in/deep/b.bvh")
     (folder / "data.bin").write_bytes(b"\x01\0\0\0")
     before = files_below(folder)
     assert cli.main([*verb, "in", "--output", output]) == 2
@@ -100,6 +100,7 @@ def test_a_report_takes_the_place_of_a_report(folder: Path) -> None:
     assert cli.main(["audit", "in", "--output", os.devnull, "--fail-on", "never"]) == 0
 
 
+@SYMBOLIC_LINKS
 @DEVICE_FILES
 def test_what_is_no_regular_file_is_a_row_and_is_never_opened(folder: Path) -> None:
     os.mkfifo(folder / "in/pipe.glb")
@@ -131,7 +132,7 @@ def test_the_home_folder_is_meant_by_a_tilde(folder: Path, monkeypatch: pytest.M
     for name in ("HOME", "USERPROFILE"):
         monkeypatch.setenv(name, str(folder))
     code, rows = run_json("audit", "~/in/a.glb", "--fail-on", "never")
-    assert (code, list(rows)) == (0, [str(folder / "in/a.glb")])
+    assert (code, list(rows)) == (0, [(folder / "in/a.glb").as_posix()])
     assert cli.main(["fix", "in", "--output-dir=~/out", "--output=~/out.txt"]) == 0
     assert {"out/a.glb", "out.txt"} <= set(files_below(folder))
 
@@ -201,7 +202,7 @@ def test_a_full_disk_names_the_result_and_the_reason(folder: Path, monkeypatch: 
     monkeypatch.setattr(Path, "write_bytes", full)
     code, rows = run_json("fix", "in/a.glb", "--output-dir", "out")
     assert code == 2
-    assert rows["in/a.glb"]["reason"] == "cannot write out/a.glb: No space left on device"
+    assert rows["in/a.glb"]["reason"] == f"cannot write {Path('out/a.glb')}: No space left on device"
     assert files_below(folder / "out") == {}
 
 

@@ -30,7 +30,7 @@ def checkout(tmp_path: Path) -> Path:
     for name in ("blender_manifest.toml", "LICENSE", "README.md", ".gitignore"):
         shutil.copy(ROOT / name, root / name)
     (root / "quat_audit" / "__init__.py").write_text("def register():\n    pass\n", encoding="utf-8")
-    (root / "quat_audit" / "rules" / "one.py").write_text("ONE = 1\n", encoding="utf-8")
+    (root / "quat_audit" / "rules" / "one.py").write_bytes(b"ONE = 1\n")
     (root / "tests").mkdir()
     (root / "tests" / "test_one.py").write_text("\n", encoding="utf-8")
     _git(root, "init", "--quiet")

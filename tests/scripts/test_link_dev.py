@@ -111,11 +111,16 @@ def test_blenders_own_variable_is_respected(home: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize(
     "platform, variable, expected",
-    [("linux", "XDG_CONFIG_HOME", "blender"), ("darwin", "HOME", "Library/Application Support/Blender")],
+    [
+        ("linux", "XDG_CONFIG_HOME", "blender"),
+        ("darwin", "HOME", "Library/Application Support/Blender"),
+        ("win32", "APPDATA", "Blender Foundation/Blender"),
+    ],
 )
 def test_the_user_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, platform: str, variable: str, expected: str
 ) -> None:
     monkeypatch.setattr(sys, "platform", platform)
-    monkeypatch.setenv(variable, str(tmp_path))
+    for name in (variable, *(("USERPROFILE",) if variable == "HOME" else ())):  # the home folder of Windows
+        monkeypatch.setenv(name, str(tmp_path))
     assert link_dev.user_folder() == tmp_path / expected

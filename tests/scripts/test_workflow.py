@@ -34,9 +34,8 @@ def test_the_workflow_installs_the_libraries_that_the_ci_entry_does() -> None:
 
 def test_the_pins_before_a_commit_are_those_of_the_tests() -> None:
     requirements = (ROOT / "scripts/requirements-dev.txt").read_text(encoding="utf-8").split()
-    pins = re.findall(
-        r"additional_dependencies: \[(.+)\]", (ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8")
-    )
+    hooks = (ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8")
+    pins = re.findall(r"additional_dependencies: \[(.+)\]", hooks)
     assert pins
     assert set(pins) <= set(requirements)
 
@@ -51,9 +50,7 @@ def test_the_forms_ask_for_what_a_fault_is_found_with() -> None:
 
 
 def test_no_address_is_given_that_nobody_has() -> None:
-    pages = [
-        *FORMS.values(),
-        *((ROOT / name).read_text(encoding="utf-8") for name in ("SECURITY.md", "CONTRIBUTING.md")),
-    ]
+    security, contributing = ((ROOT / name).read_text(encoding="utf-8") for name in ("SECURITY.md", "CONTRIBUTING.md"))
+    pages = [*FORMS.values(), security, contributing]
     assert not [word for page in pages for word in re.findall(r"\S+@\S+\.\S+|https?://\S+", page)]
-    assert "Report a vulnerability" in pages[-2]
+    assert "Report a vulnerability" in security
