@@ -14,7 +14,7 @@ _UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\
 # What a file name may have of a name, anywhere: letters and digits of every script.
 _NO_NAME = re.compile(r"[^\w.\- ]+")
 # Names of devices, which Windows takes for them with any suffix.
-_DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\.|$)", re.IGNORECASE)
+_DEVICES = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]) *(\.|$)", re.IGNORECASE)
 # Bytes of a file name's stem: all file systems take 255 for the whole.
 MOST_BYTES = 120
 _BYTE_FIRST, _BYTE_LAST = 0xDC80, 0xDCFF

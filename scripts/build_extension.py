@@ -12,12 +12,14 @@ The same sources give the same bytes. A Blender is not needed: the builder comes
 from __future__ import annotations
 
 import argparse
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import tomllib
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import blender_tool
@@ -26,9 +28,11 @@ import environment
 
 PACKAGE = "quat_audit"
 DOCS = "docs"
+SCHEMA = ".schema.json"
+README = "README.md"
 MANIFEST = "blender_manifest.toml"
 # What lies beside the package in the zip.
-BESIDE = (MANIFEST, "LICENSE", "README.md")
+BESIDE = (MANIFEST, "LICENSE", README)
 # The earliest time that a zip can hold: times of a checkout say when it was made, not what is in it.
 EPOCH = (1980, 1, 1, 0, 0, 0)
 
@@ -54,7 +58,7 @@ def sources(root: Path, allow_dirty: bool) -> list[str]:
 def _git(root: Path, *arguments: str) -> list[str]:
     command = ["git", "-c", "core.quotePath=false", "-C", str(root), *arguments]
     try:
-        run = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
+        run = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
     except FileNotFoundError:
         raise BuildError("git is not installed: it says which files belong to the package") from None
     if run.returncode:
@@ -67,27 +71,46 @@ def _git(root: Path, *arguments: str) -> list[str]:
 def stage(root: Path, names: list[str], folder: Path) -> list[str]:
     """Copy the package and what lies beside it into one folder, as the builder needs it; the names in the zip.
 
-    The documentation becomes HTML, which a browser shows without a network.
+    The documentation becomes HTML, which a browser shows without a network; the schemas stay beside it.
     """
-    staged = []
+    staged: dict[str, str] = {}
     for name in [*BESIDE, *names]:
         source = root / name
         if source.is_symlink():
             raise BuildError(f"{name} is a symbolic link: Blender's builder would leave it out")
-        if name.startswith(f"{DOCS}/"):
+        if name.startswith(f"{DOCS}/") and not name.endswith(SCHEMA):
             page = docs_html.page(source, root / DOCS)
             if page:
                 inside, content = f"{DOCS}/{page[0]}", page[1]
                 (folder / inside).parent.mkdir(parents=True, exist_ok=True)
                 (folder / inside).write_bytes(content)
-                staged.append(inside)
+                staged[name] = inside
             continue
         inside = name.removeprefix(f"{PACKAGE}/")
         target = folder / inside
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, target)
-        staged.append(inside)
-    return sorted(staged)
+        staged[name] = inside
+    readme = folder / README
+    readme.write_bytes(with_links_inside(readme.read_text(encoding="utf-8"), staged).encode())
+    return sorted(staged.values())
+
+
+def with_links_inside(text: str, inside: Mapping[str, str]) -> str:
+    """A page of the checkout's top with its links led to what is in the zip; the others become plain words.
+
+    Args:
+        text: Markdown.
+        inside: path in the checkout → path in the zip.
+    """
+
+    def led(match: re.Match[str]) -> str:
+        words, path, anchor = match["words"], match["path"], match["anchor"] or ""
+        if "://" in path or not path:
+            return match[0]
+        return f"[{words}]({inside[path]}{anchor})" if path in inside else words
+
+    return re.sub(r"\[(?P<words>[^\]]*)\]\((?P<path>[^)\s#]*)(?P<anchor>#[^)\s]*)?\)", led, text)
 
 
 def build(root: Path, output: Path, *, allow_dirty: bool = False) -> Path:
@@ -112,8 +135,8 @@ def build(root: Path, output: Path, *, allow_dirty: bool = False) -> Path:
 
 
 def _blender(*arguments: str) -> None:
-    command = [sys.executable, "-B", str(blender_tool.builder()), *arguments]
-    run = subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
+    command = [sys.executable, "-X", "utf8", "-B", str(blender_tool.builder()), *arguments]
+    run = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
     said = (run.stdout + run.stderr).strip()
     # It has been seen to report errors and return 0.
     if run.returncode or "FATAL_ERROR" in said or "Error in" in said:

@@ -73,9 +73,11 @@ def find_python(version: str) -> str:
     """An interpreter of a version such as "3.11": this one, on PATH, or in pyenv; SetupError when there is none."""
     if version == "{}.{}".format(*sys.version_info[:2]):
         return sys.executable
-    candidates = [shutil.which("python" + version)]
+    candidates = [shutil.which("python" + version), _launched(version)]
     pyenv = Path(os.environ.get("PYENV_ROOT", str(Path.home() / ".pyenv"))) / "versions"
-    candidates += [str(folder / "bin" / "python") for folder in sorted(pyenv.glob(version + ".*"))]
+    # pyenv for Windows has no bin folder.
+    inside = PYTHON if os.name == "nt" else os.path.join("bin", PYTHON)
+    candidates += [str(folder / inside) for folder in sorted(pyenv.glob(version + ".*"))]
     for candidate in candidates:
         # A pyenv shim exists for every version ever installed and may refuse to run: ask it.
         if candidate and _version_of(candidate) == version:
@@ -113,7 +115,9 @@ def ensure_tools() -> Path:
         _call([*pip, "-r", str(REQUIREMENTS)], "installing the tools failed")
         # Never imported, only read: so it need not be built for this Python.
         where = "import sysconfig; print(sysconfig.get_path('purelib'))"
-        site = subprocess.run([str(inside), "-c", where], capture_output=True, text=True, check=True).stdout.strip()
+        site = _said([str(inside), "-X", "utf8", "-c", where])
+        if not site:
+            raise SetupError(f"{inside} does not say where its packages are: remove {folder} and try again")
         types = ["--target", site, "--python-version", "3.11", "--only-binary", ":all:", "--no-deps"]
         _call([*pip, *types, "numpy==" + TYPES_OF_NUMPY], "installing NumPy's types failed")
         stamp.write_text(wanted, encoding="utf-8")
@@ -142,9 +146,20 @@ def _call(command: list[str], what: str) -> None:
 
 
 def _version_of(python: str) -> str | None:
-    code = "import sys; print('{}.{}'.format(*sys.version_info[:2]))"
+    return _said([python, "-c", "import sys; print('{}.{}'.format(*sys.version_info[:2]))"])
+
+
+def _launched(version: str) -> str | None:
+    """What Windows' launcher starts for a version: there no python3.11 is on PATH."""
+    where = "import sys; print(sys.executable)"
+    launcher = shutil.which("py") if os.name == "nt" else None
+    return _said([launcher, "-" + version, "-X", "utf8", "-c", where]) if launcher else None
+
+
+def _said(command: list[str]) -> str | None:
+    """What a command writes; None when it cannot be run or fails."""
     try:
-        run = subprocess.run([python, "-c", code], capture_output=True, text=True, check=False, timeout=60)
+        run = subprocess.run(command, capture_output=True, encoding="utf-8", check=False, timeout=60)
     except (OSError, subprocess.TimeoutExpired):
         return None
     return run.stdout.strip() if run.returncode == 0 else None
@@ -162,7 +177,12 @@ def _lock(folder: Path) -> Iterator[None]:
         if os.name == "nt":
             import msvcrt
 
-            msvcrt.locking(handle.fileno(), msvcrt.LK_LOCK, 1)  # type: ignore[attr-defined,unused-ignore]
+            while True:
+                try:
+                    msvcrt.locking(handle.fileno(), msvcrt.LK_LOCK, 1)  # type: ignore[attr-defined,unused-ignore]
+                    break
+                except OSError:  # it waits for ten seconds, an install takes minutes
+                    continue
         else:
             import fcntl
 

@@ -35,7 +35,7 @@ def user_folder() -> Path:
     """Where Blender keeps a folder for each version."""
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Application Support" / "Blender"
-    if os.name == "nt":
+    if sys.platform == "win32":
         return Path(os.environ.get("APPDATA", str(Path.home()))) / "Blender Foundation" / "Blender"
     return Path(os.environ.get("XDG_CONFIG_HOME", str(Path.home() / ".config"))) / "blender"
 

@@ -10,6 +10,10 @@ from pathlib import Path
 
 import pytest
 
+if os.name == "nt":
+    # What a child writes is read as UTF-8 here, and Windows has an encoding of its own for that.
+    os.environ.setdefault("PYTHONIOENCODING", "utf-8")
+
 _STATUS = pytest.StashKey[int]()
 _CASES = Path(__file__).resolve().parents[1] / "../shared/cases"
 

@@ -204,7 +204,7 @@ def test_importing_everything_but_the_adapter_imports_no_blender() -> None:
         f"for name in {modules!r}: importlib.import_module(name)\n"
         f"print(sorted(set(sys.modules) & {BPY!r}))"
     )
-    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, encoding="utf-8", check=False)
     assert (run.returncode, run.stdout.strip()) == (0, "[]"), run.stderr
 
 

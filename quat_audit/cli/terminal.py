@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import time
@@ -33,13 +34,30 @@ def check_output() -> None:
 
 
 def wants_colour() -> bool:
-    """Whether standard output is a terminal that shows colours, and nobody minds."""
+    """Whether standard output is a terminal that shows colors, and nobody minds."""
     return (
         sys.stdout is not None
         and sys.stdout.isatty()
         and "NO_COLOR" not in os.environ
         and os.environ.get("TERM") != "dumb"
+        and _understands_escapes(sys.stdout)
     )
+
+
+def _understands_escapes(stream: TextIO) -> bool:
+    """Whether a terminal takes escape sequences as such; a console of Windows is asked to, which it keeps in mind."""
+    if os.name != "nt":
+        return True
+    import ctypes
+    import msvcrt
+
+    kernel = ctypes.windll.kernel32  # type: ignore[attr-defined,unused-ignore]
+    handle = ctypes.c_void_p(msvcrt.get_osfhandle(stream.fileno()))  # type: ignore[attr-defined,unused-ignore]
+    mode = ctypes.c_ulong()
+    if not kernel.GetConsoleMode(handle, ctypes.byref(mode)):
+        return False
+    virtual_terminal = 0x0004
+    return bool(kernel.SetConsoleMode(handle, mode.value | virtual_terminal))
 
 
 def write_out(text: str) -> None:
@@ -53,11 +71,16 @@ def write_out(text: str) -> None:
     try:
         sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
         sys.stdout.flush()
-    except BrokenPipeError:
-        _give_up(sys.stdout)
     except OSError as error:
         _give_up(sys.stdout)
+        if nobody_reads(error):
+            return
         raise InputError(f"cannot write to standard output: {error.strerror or error}") from None
+
+
+def nobody_reads(error: OSError, *, windows: bool = os.name == "nt") -> bool:
+    """Whether the reader of a pipe has gone: Windows calls that an invalid argument."""
+    return isinstance(error, BrokenPipeError) or (windows and error.errno == errno.EINVAL)
 
 
 def _give_up(stream: TextIO) -> None:
@@ -71,7 +94,8 @@ class Progress:
     """One line on a terminal, rewritten; nothing anywhere else, nothing for short work."""
 
     def __init__(self, total: int, stream: TextIO | None) -> None:
-        self._total, self._stream = total, stream if stream is not None and stream.isatty() else None
+        shown = stream is not None and stream.isatty() and _understands_escapes(stream)
+        self._total, self._stream = total, stream if shown else None
         self._start = time.monotonic()
         self._shown = False
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..errors import InputError
+from .names import composed, one_file, spelling, within
 
 BYTES_SUFFIXES = (".glb", ".gltf", ".vrm", ".vrma", ".bvh")
 BLENDER_SUFFIXES = (".blend", ".fbx")
@@ -47,11 +48,12 @@ def expand(arguments: Sequence[str], *, exclude: Path | None = None) -> list[Inp
         InputError: an argument is empty (a script's unset variable), which must not mean the current folder.
     """
     found: dict[str, Input] = {}
+    spelled: dict[str, list[str]] = {}
     for argument in arguments:
         if not argument:
             raise InputError("a PATH is empty: name a file, a folder or a glob (. is the current folder)")
         for item in _expand_one(os.path.expanduser(argument), Path(os.path.realpath(exclude)) if exclude else None):
-            key = os.path.realpath(item.path)
+            key = _key(os.path.realpath(item.path), spelled)
             known = found.get(key)
             if known is None or _rank(item) < _rank(known):
                 # Who names a file itself means it, under whatever name a folder holds it too.
@@ -59,6 +61,16 @@ def expand(arguments: Sequence[str], *, exclude: Path | None = None) -> list[Inp
             elif known.walked and not item.walked:
                 found[key] = replace(known, walked=False)
     return sorted(found.values(), key=lambda item: str(item.path))
+
+
+def _key(real: str, spelled: dict[str, list[str]]) -> str:
+    """The first spelling of a resolved path that was met."""
+    known = spelled.setdefault(spelling(real), [])
+    for path in known:
+        if one_file(Path(path), Path(real)):
+            return path
+    known.append(real)
+    return real
 
 
 def _rank(item: Input) -> tuple[bool, bool, bool, str]:
@@ -129,7 +141,7 @@ def _matches(base: Path, parts: Sequence[str]) -> Iterator[Path]:
             yield from _matches(folder, rest) if rest else (folder / name for name in _names(folder))
     elif glob.has_magic(part):
         for name in _names(base, hidden=part.startswith(".")):
-            if fnmatch.fnmatch(name, part):
+            if fnmatch.fnmatch(composed(name), composed(part)):
                 yield from _matches(base / name, rest)
     elif os.path.lexists(base / part):
         yield from _matches(base / part, rest)
@@ -179,11 +191,11 @@ def _unsupported(path: Path) -> str:
 
 
 def _is(path: Path, exclude: Path | None) -> bool:
-    return exclude is not None and Path(os.path.realpath(path)) == exclude
+    return exclude is not None and one_file(Path(os.path.realpath(path)), exclude)
 
 
 def _inside(path: Path, exclude: Path | None) -> bool:
-    return exclude is not None and Path(os.path.realpath(path)).is_relative_to(exclude)
+    return exclude is not None and within(Path(os.path.realpath(path)), exclude)
 
 
 def _why(error: OSError | ValueError) -> str:

@@ -12,7 +12,7 @@ import stat
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
 from typing import Final, get_args
 
 from ..audit.settings import Via
@@ -210,7 +210,9 @@ def _unread_skins(count: int) -> Skins:
 
 
 def _make_room(folder: Path, name: str) -> Path:
-    path = folder / PurePosixPath(name)
+    path = folder / name
+    if PurePath(name).anchor:  # also C:name and \name on Windows
+        raise InputError(f"refers to {name}, a path of this machine: put that file beside it and refer to it by name")
     path.parent.mkdir(parents=True, exist_ok=True)
     return path
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from ..audit.settings import Via
 from ..errors import InputError
 from .inputs import SUFFIXES, Input, common_root
+from .names import one_file, result_key, spelling, within
 from .opening import output_suffix
 from .publish import check_writable
 
@@ -26,15 +27,17 @@ def result_places(folder: Path, inputs: Sequence[Input], via: Via) -> dict[Path,
         raise InputError(f"--output-dir {folder} is a file: name a folder")
     usable = [item for item in inputs if not item.reason]
     root = common_root(usable)
-    taken: set[Path] = set()
+    taken: set[str] = set()
     outputs: dict[Path, Path] = {}
     # Files that keep their suffix come first, so that walk.blend keeps its name and walk.fbx makes room.
     for item in sorted(usable, key=lambda item: (_new_suffix(item, via) != item.path.suffix, str(item.path))):
         below = Path(os.path.relpath(os.path.abspath(item.path), root))
         output = folder / below.with_suffix(_new_suffix(item, via))
-        if output in taken:
-            output = folder / below.with_name(below.name + output.suffix)
-        taken.add(output)
+        name = below.name
+        while result_key(output) in taken:
+            name += output.suffix
+            output = folder / below.with_name(name)
+        taken.add(result_key(output))
         outputs[item.path] = output
     return outputs
 
@@ -55,8 +58,8 @@ def without_links_out(inputs: Sequence[Input]) -> list[Input]:
 
 
 def _without_link_out(item: Input) -> Input:
-    target, root = Path(os.path.realpath(item.path)), os.path.realpath(item.root)
-    if not item.walked or item.reason or target.is_relative_to(root) or not os.path.exists(target):
+    target, root = Path(os.path.realpath(item.path)), Path(os.path.realpath(item.root))
+    if not item.walked or item.reason or within(target, root) or not os.path.exists(target):
         return item
     reason = f"leads out of the folder, to {target}: name that file to repair it in place"
     return replace(item, reason=reason, skipped=True)
@@ -74,10 +77,9 @@ def check_report_place(
         suffix = Path(name).suffix
         if suffix.lower() in SUFFIXES or _BACKUP.fullmatch(suffix):
             raise InputError(f"--output {report}: {suffix} is the name of an animation or a backup: name a report file")
-    inputs_real = {os.path.realpath(item.path) for item in inputs}
-    outputs_real = {os.path.realpath(path) for path in (outputs or {}).values()}
-    for taken, what in ((inputs_real, "an input"), (outputs_real, "a result")):
-        if str(final) in taken:
+    for paths, what in (([item.path for item in inputs], "an input"), ((outputs or {}).values(), "a result")):
+        taken = (Path(os.path.realpath(path)) for path in paths)
+        if any(spelling(path) == spelling(final) and one_file(path, final) for path in taken):
             raise InputError(f"--output {report} is also {what} of this run: name another file")
     if final.is_file() and b"\0" in _head(final):
         raise InputError(f"--output {report} exists and is no text file: name another file")

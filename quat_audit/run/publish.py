@@ -8,16 +8,20 @@ leaves the old file or the new one, never half of one.
 from __future__ import annotations
 
 import os
+import secrets
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from ..errors import InputError
+from .names import one_file, spelling
 
 TEMPORARY = ".quat_audit-"
+# Of a path on Windows, unless long paths were turned on; the names of files being made are a little longer.
+MOST_CHARACTERS = 259 - len(TEMPORARY) - 10
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,12 @@ class Publisher:
     sources: frozenset[Path] = frozenset()
     written: dict[Path, bool] = field(default_factory=dict)
     begun: list[Path] = field(default_factory=list)
+    _sources_by_spelling: dict[str, list[Path]] = field(default_factory=dict, init=False, repr=False)
+    _written_by_spelling: dict[str, list[Path]] = field(default_factory=dict, init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        for source in self.sources:
+            self._sources_by_spelling.setdefault(spelling(source), []).append(source)
 
     def publish(self, target: Target, changed: Sequence[Staged], copies: Sequence[Staged]) -> str:
         """Move the files to their place, the main file last. Returns the backup's path, "" without one.
@@ -78,33 +88,47 @@ class Publisher:
                     "repair the files that share it one at a time"
                 )
             moves.append((staged.path, final, is_change))
-        backup = ""
-        # A main file names places in its side files: a new one must never stand beside old ones.
-        main = self.place(target, "")
-        for source, final, is_change in sorted(moves, key=lambda move: move[1] == main):
-            self.begun.append(final)
-            final.parent.mkdir(parents=True, exist_ok=True)
-            if target.backup and final.exists():
-                shutil.copymode(final, source)
-                backup = str(_set_aside(final))
-            os.replace(source, final)
-            self.written[final] = self.written.get(final, False) or is_change
-        return backup
+        backups: list[tuple[Path, Path]] = []
+        try:
+            # A main file names places in its side files: a new one must never stand beside old ones.
+            main = self.place(target, "")
+            for source, final, is_change in sorted(moves, key=lambda move: move[1] == main):
+                self.begun.append(final)
+                final.parent.mkdir(parents=True, exist_ok=True)
+                if target.backup and final.exists():
+                    shutil.copymode(final, source)
+                    backups.append((_set_aside(final), final))
+                os.replace(source, final)
+                if final not in self.written:
+                    self._written_by_spelling.setdefault(spelling(final), []).append(final)
+                self.written[final] = self.written.get(final, False) or is_change
+        except OSError:
+            # Windows replaces no file that a program has open: what was there gets its own name back.
+            for aside, final in reversed(backups):
+                _put_back(aside, final)
+                self.written.pop(final, None)
+            raise
+        return str(backups[-1][0]) if backups else ""
 
     def place(self, target: Target, name: str) -> Path:
         """The resolved path that a file of the result gets; InputError when it must not be written."""
         relative = PurePosixPath(name) if name else target.path.name
-        final = Path(os.path.normpath(target.path.parent.resolve() / relative))
+        final = self._as_written(Path(os.path.normpath(target.path.parent.resolve() / relative)))
         if target.backup:
             return final
         if not final.is_relative_to(target.inside.resolve()):
             raise InputError(f"refers to {name}, outside the folder given: name the folder that holds both")
-        if final.resolve() in self.sources:
+        resolved = final.resolve()
+        if any(one_file(resolved, source) for source in self._sources_by_spelling.get(spelling(resolved), ())):
             raise InputError(
-                f"the result {final} would overwrite a source of this run, {final.resolve()}: "
-                "choose another --output-dir"
+                f"the result {final} would overwrite a source of this run, {resolved}: choose another --output-dir"
             )
         return final
+
+    def _as_written(self, final: Path) -> Path:
+        """The path, as this run spelled it before if it did."""
+        alike = self._written_by_spelling.get(spelling(final), ())
+        return next((path for path in alike if one_file(path, final)), final)
 
 
 @contextmanager
@@ -124,8 +148,9 @@ def staging(target: Target, names: Sequence[str], *, beside: bool = False) -> It
     with _writable(target.path.parent):
         if parent is not None:
             parent.mkdir(parents=True, exist_ok=True)
-        top = Path(tempfile.mkdtemp(prefix=TEMPORARY, dir=parent))
-    temporary = top.with_name(f"{top.name}-{target.path.name}")
+        top = _new_folder(parent or Path(tempfile.gettempdir()))
+    # Not longer than it must be: a name has 255 bytes at the most, and Windows' paths often 259 characters.
+    temporary = top.with_name(top.name + target.path.suffix)
     try:
         if beside and parent is not None:
             yield parent, temporary.name
@@ -135,7 +160,7 @@ def staging(target: Target, names: Sequence[str], *, beside: bool = False) -> It
             folder.mkdir(parents=True, exist_ok=True)
             yield folder, target.path.name
     except OSError as error:
-        raise InputError(f"cannot write {target.path}: {error.strerror or error}") from error
+        raise InputError(f"cannot write {target.path}: {_why(error, target.path)}") from error
     except InputError as error:
         # A person knows the name of the result, not the one that it had while it was made.
         said = str(error).replace(str(temporary), str(target.path)).replace(str(top), str(target.path.parent))
@@ -143,7 +168,27 @@ def staging(target: Target, names: Sequence[str], *, beside: bool = False) -> It
     finally:
         for path in (temporary, temporary.with_name(f"{temporary.name}@")):  # Blender's own, of a save that failed
             path.unlink(missing_ok=True)
-        shutil.rmtree(top, ignore_errors=True)
+        _remove(top)
+
+
+def _new_folder(parent: Path) -> Path:
+    """A folder for unfinished files, which others cannot look into where that is a matter of its mode."""
+    while True:
+        folder = parent / f"{TEMPORARY}{secrets.token_hex(4)}"
+        try:
+            # On Windows 0o700 (and `mkdtemp`, from Python 3.12.4 on) would keep others out of the files for good: they
+            # take their permissions along when they are moved.
+            os.mkdir(folder, 0o777 if os.name == "nt" else 0o700)
+        except FileExistsError:
+            continue
+        return folder
+
+
+def _remove(folder: Path) -> None:
+    if os.name == "nt":  # which removes no read-only file
+        for path in folder.rglob("*"):
+            path.chmod(0o700)
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def write_whole(path: Path, data: bytes) -> None:
@@ -186,7 +231,17 @@ def _writable(path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise InputError(f"cannot write {path}: {error.strerror or error}") from None
+        raise InputError(f"cannot write {path}: {_why(error, path)}") from None
+
+
+def _why(error: OSError, path: Path, *, windows: bool = os.name == "nt") -> str:
+    """The reason in the system's words, and what usually stands behind it on Windows."""
+    said = error.strerror or str(error)
+    if windows and isinstance(error, PermissionError):
+        return f"{said}: close the program that has it open, or take off its write protection"
+    if windows and isinstance(error, FileNotFoundError) and len(os.path.abspath(path)) > MOST_CHARACTERS:
+        return f"{said}: its path is longer than {MOST_CHARACTERS} characters, use a folder with a shorter one"
+    return said
 
 
 def _set_aside(path: Path) -> Path:
@@ -205,6 +260,15 @@ def _set_aside(path: Path) -> Path:
         except OSError:
             os.rename(path, backup)  # a file system without links
         return backup
+
+
+def _put_back(backup: Path, path: Path) -> None:
+    """Undo `_set_aside`. What cannot be put back stays as the backup, so nothing is lost."""
+    with suppress(OSError):
+        if path.exists() and os.path.samefile(backup, path):
+            backup.unlink()  # two names of one file: renaming one to the other would do nothing
+        else:
+            os.replace(backup, path)
 
 
 def _same_bytes(one: Path, other: Path) -> bool:

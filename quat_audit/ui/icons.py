@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The icons of the severities, painted in the colours of the preferences; each has a shape of its own as well."""
+"""The icons of the severities, painted in the colors of the preferences; each has a shape of its own as well."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _collection: list[Any] = []
 
 
 def paint(colours: Mapping[str, Sequence[float]]) -> None:
-    """Make the icons, or give them other colours."""
+    """Make the icons, or give them other colors."""
     if not _collection:
         _collection.append(bpy.utils.previews.new())
     for severity, colour in colours.items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The extension's preferences: defaults of the panel, limits, colours, and the automatic audits."""
+"""The extension's preferences: defaults of the panel, limits, colors, and the automatic audits."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Preferences(bpy.types.AddonPreferences):
 
     error_color: FloatVectorProperty(  # type: ignore[valid-type]
         name="Errors",
-        description="Colour of the icon for errors",
+        description="Color of the icon for errors",
         subtype="COLOR_GAMMA",
         size=3,
         min=0.0,
@@ -82,7 +82,7 @@ class Preferences(bpy.types.AddonPreferences):
     )
     warning_color: FloatVectorProperty(  # type: ignore[valid-type]
         name="Warnings",
-        description="Colour of the icon for warnings",
+        description="Color of the icon for warnings",
         subtype="COLOR_GAMMA",
         size=3,
         min=0.0,
@@ -92,7 +92,7 @@ class Preferences(bpy.types.AddonPreferences):
     )
     note_color: FloatVectorProperty(  # type: ignore[valid-type]
         name="Notes",
-        description="Colour of the icon for notes",
+        description="Color of the icon for notes",
         subtype="COLOR_GAMMA",
         size=3,
         min=0.0,
@@ -161,7 +161,7 @@ def get_or_default(context: Any) -> Any:
 
 
 def colours(preferences: Any) -> dict[str, tuple[float, ...]]:
-    """Severity → colour."""
+    """Severity → color."""
     return {s: tuple(getattr(preferences, f"{s}_color", default)) for s, default in icons.COLOURS.items()}
 
 

@@ -104,7 +104,7 @@ class State(bpy.types.PropertyGroup):
         description="Order of the findings",
         items=(
             ("SEVERITY", "Severity", "The worst first"),
-            ("FIGURE", "Figure", "The largest figure first: degrees, millimetres, percent"),
+            ("FIGURE", "Figure", "The largest figure first: degrees, millimeters, percent"),
             ("FRAME", "Frame", "The earliest first"),
             ("BONE", "Bone", "By the name of the bone or the mesh"),
             ("RULE", "Rule", "By the code of the rule"),

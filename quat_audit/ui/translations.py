@@ -2,7 +2,7 @@
 """The interface in other languages: locale/*.json, one file a language, text → translation.
 
 Blender translates what it draws by itself, by text and context: labels under "*", buttons under "Operator". Where its
-own catalogue knows a text it takes that, and some of its words mean something else here ("Profile" is an outline
+own catalog knows a text it takes that, and some of its words mean something else here ("Profile" is an outline
 there): such texts are looked up under CONTEXT. So each is registered under all three.
 """
 

@@ -79,7 +79,7 @@ def reasons(texts: Iterable[str]) -> str:
 
 
 def enabled(operator: Any, why: Text | str | None) -> bool:
-    """For a poll: whether the operator can run; `why` not is what its grey button says."""
+    """For a poll: whether the operator can run; `why` not is what its gray button says."""
     if why is not None:
         operator.poll_message_set(say(why))
     return why is None

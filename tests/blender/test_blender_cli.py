@@ -255,6 +255,6 @@ def test_as_an_extension_registering_offers_the_command_and_a_process_of_its_own
     )
     command = [sys.executable, "-c", code, "audit", str(folder / "in/flips.blend"), "--format", "json"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    run = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=120)
+    run = subprocess.run(command, capture_output=True, encoding="utf-8", check=False, env=environment, timeout=120)
     assert run.returncode == 1, run.stderr
     assert json.loads(run.stdout)["summary"]["occurrences"]["QA104"] == 4

@@ -66,7 +66,7 @@ def difference(a: object, b: object) -> float:
 @pytest.mark.parametrize("rotate_mode", ["NATIVE", "XYZ", "QUATERNION"])
 def test_all_orders_as_an_armature(importer: None, tmp_path: Path, seed: int, rotate_mode: str) -> None:
     path = tmp_path / "orders.bvh"
-    path.write_text(all_orders(seed))
+    path.write_text(all_orders(seed), encoding="utf-8")
     bpy.ops.import_anim.bvh(
         filepath=str(path), target="ARMATURE", rotate_mode=rotate_mode, axis_up="Z", axis_forward="Y"
     )
@@ -75,7 +75,7 @@ def test_all_orders_as_an_armature(importer: None, tmp_path: Path, seed: int, ro
 
 def test_all_orders_as_objects(importer: None, tmp_path: Path) -> None:
     path = tmp_path / "orders.bvh"
-    path.write_text(all_orders(3))
+    path.write_text(all_orders(3), encoding="utf-8")
     bpy.ops.import_anim.bvh(filepath=str(path), target="OBJECT")
     ours = our_matrices(path)
     assert len(ours) == 6

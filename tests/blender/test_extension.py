@@ -6,9 +6,12 @@ from __future__ import annotations
 import ast
 import json
 import os
+import posixpath
+import re
 import subprocess
 import sys
 import zipfile
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +29,10 @@ import link_dev
 
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The zip of what lies in the checkout, committed or not."""
+    """The zip that is to be released (scripts/release.py names it), or that of the checkout, committed or not."""
+    given = os.environ.get("QUAT_AUDIT_ZIP")
+    if given:
+        return Path(given)
     return build_extension.build(ROOT, tmp_path_factory.mktemp("dist"), allow_dirty=True)
 
 
@@ -47,7 +53,6 @@ def told(archive: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, A
         cwd=folder,
         env=variables,
         capture_output=True,
-        text=True,
         encoding="utf-8",
         check=False,
         timeout=300,  # classes that are left registered make some wheels hang at exit
@@ -129,8 +134,43 @@ def test_documentation_and_translations_are_inside(archive: Path) -> None:
         page = opened.read("docs/rules/QA104.html").decode()
     assert {"docs/quick-start.html", "docs/faq.html", "docs/rules/index.html"} <= names
     assert {f"ui/locale/{locale}.json" for locale in ("zh_HANS", "ja_JP")} <= names
-    assert not [name for name in names if name.endswith((".md", ".json")) and name.startswith("docs/")]
+    assert {"docs/report.schema.json", "docs/preview.schema.json"} <= names
+    assert not [name for name in names if name.endswith(".md") and name.startswith("docs/")]
     assert "<h1" in page
+
+
+class _Page(HTMLParser):
+    """The links of a page, and the places in it that a link can lead to."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.links: list[str] = []
+        self.anchors: set[str] = set()
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.links += [value for name, value in attrs if name in ("href", "src") and value]
+        self.anchors |= {value for name, value in attrs if name == "id" and value}
+
+
+def test_every_link_of_every_page_in_the_zip_leads_to_something_in_it(archive: Path) -> None:
+    with zipfile.ZipFile(archive) as opened:
+        texts = {n: opened.read(n).decode() for n in opened.namelist() if n.endswith((".html", ".md"))}
+        names = set(opened.namelist())
+    pages = {name: _Page(text) for name, text in texts.items() if name.endswith(".html")}
+    links = [(name, link) for name, page in pages.items() for link in page.links]
+    links += [("README.md", link) for link in re.findall(r"\]\(([^)\s]+)\)", texts["README.md"])]
+    assert {name for name, _ in links} >= {"README.md", "docs/quick-start.html", "docs/rules/index.html"}
+    for name, link in links:
+        path, _, anchor = link.partition("#")
+        if "://" in path:
+            continue
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(name), path)) if path else name
+        assert target in names, f"{name}: {link}"
+        if anchor and target in pages:
+            assert anchor in pages[target].anchors, f"{name}: {link}"
+    assert "CONTRIBUTING.md" in (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "](CONTRIBUTING.md)" not in texts["README.md"] and "CONTRIBUTING.md" in texts["README.md"]
 
 
 def test_a_checkout_runs_by_links(tmp_path: Path) -> None:
@@ -146,7 +186,9 @@ def test_a_checkout_runs_by_links(tmp_path: Path) -> None:
         "PYTHONDONTWRITEBYTECODE": "1",
     }
     command = [sys.executable, "-c", code]
-    run = subprocess.run(command, cwd=tmp_path, env=variables, capture_output=True, text=True, check=False, timeout=120)
+    run = subprocess.run(
+        command, cwd=tmp_path, env=variables, capture_output=True, encoding="utf-8", check=False, timeout=120
+    )
     expected = resources / "extensions" / "user_default" / "quat_audit" / "__init__.py"
     assert f"enabled {expected}" in run.stdout, run.stdout + run.stderr
     assert run.returncode == 0

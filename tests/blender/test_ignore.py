@@ -114,7 +114,7 @@ def test_a_property_that_is_not_ours_ignores_nothing_and_says_so(junk) -> None:
 def audit_in_a_process_of_its_own(path: Path) -> dict:
     output = path.with_suffix(".json")
     command = [sys.executable, "-m", "quat_audit", "audit", str(path), "--format", "json", "--output", str(output)]
-    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", check=False)
     assert run.returncode == 1, run.stderr
     return json.loads(output.read_text(encoding="utf-8"))
 

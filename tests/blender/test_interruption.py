@@ -19,10 +19,11 @@ import pytest
 bpy = pytest.importorskip("bpy")
 
 from tests.blender import skinned
+from tests.conditions import AS_IN_A_TERMINAL, PROC, SIGNALS
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = 60
-pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+pytestmark = SIGNALS
 
 
 @pytest.fixture
@@ -49,8 +50,7 @@ def start(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
         env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(folder / "temporary")},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        # A job in the background ignores Ctrl-C, and so would its children.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 no threads here
+        **AS_IN_A_TERMINAL,
     )
 
 
@@ -92,7 +92,7 @@ def test_ctrl_c_between_many_files(folder: Path, delay: float) -> None:
     assert sorted(p.name for p in (folder / "out").iterdir()) == sorted(done)
 
 
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc")
+@PROC
 def test_ctrl_c_while_blender_is_imported(folder: Path) -> None:
     child = start(folder, "audit", "in")
     wait_for(lambda: "site-packages/bpy/" in maps(child), child)
@@ -122,7 +122,7 @@ def test_ctrl_c_between_the_meshes_of_a_preview(tmp_path: Path) -> None:
         env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path / "temporary")},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 no threads here
+        **AS_IN_A_TERMINAL,
     )
     wait_for(lambda: len(list(tmp_path.glob("out/*.json"))) > 0, child)
     child.send_signal(signal.SIGINT)

@@ -16,6 +16,7 @@ from quat_audit.errors import InputError, SkinError
 from quat_audit.preview.png import SIGNATURE
 from tests.blender import skinned
 from tests.blender.previewed import read, run, save
+from tests.conditions import SYMBOLIC_LINKS
 
 
 def _no_modifier(obj: Any, rig: Any) -> None:
@@ -208,6 +209,7 @@ def test_a_sheet_that_cannot_be_written_leaves_the_earlier_figures(tmp_path: Pat
 
 
 @pytest.mark.usefixtures("no_pictures")
+@SYMBOLIC_LINKS
 def test_an_imported_input_is_not_written_over_through_a_link(cases: Path, tmp_path: Path, capsys: Any) -> None:
     file = tmp_path / "fox.glb"
     file.write_bytes((cases / "files/bevy/Fox.glb").read_bytes())
@@ -222,6 +224,7 @@ def test_an_imported_input_is_not_written_over_through_a_link(cases: Path, tmp_p
     assert file.read_bytes() == before
 
 
+@SYMBOLIC_LINKS
 def test_output_folders_that_cannot_be(tmp_path: Path, capsys: Any) -> None:
     skinned.make_tube()
     file = save(tmp_path / "tube.blend")

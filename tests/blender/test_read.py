@@ -283,7 +283,7 @@ def test_linked_action_is_read_and_read_only(tmp_path):
 
 
 def test_all_report_cases_are_read_as_they_are_written(cases):
-    entries = json.loads((cases / "reports.json").read_text())
+    entries = json.loads((cases / "reports.json").read_text(encoding="utf-8"))
     assert len(entries) == 23
     for name, entry in entries.items():
         open.new_file()

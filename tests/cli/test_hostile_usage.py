@@ -25,10 +25,10 @@ from quat_audit.errors import InputError
 from quat_audit.findings.report import FileReport, Report
 from quat_audit.reports import FORMATS
 from quat_audit.run.publish import Target, staging
+from tests.conditions import AS_IN_A_TERMINAL, DEVICE_FILES, PROC, SHELL_AND_DEV_FULL, SIGNALS, SYMBOLIC_LINKS
 from tests.run.test_bad_input import BVH, glb
 
 ROOT = Path(__file__).resolve().parents[2]
-LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks into /proc or /dev")
 
 
 @pytest.fixture
@@ -45,10 +45,10 @@ def files_below(path: Path) -> dict[str, bytes]:
 
 
 def run_json(*arguments: object) -> tuple[int, dict[str, dict[str, Any]]]:
-    """The exit code, and the rows by path."""
+    """The exit code, and the rows by path (with / on every system)."""
     code = cli.main([*map(str, arguments), "--format", "json", "--output", "report"])
     report = json.loads(Path("report").read_text(encoding="utf-8"), parse_constant=pytest.fail)
-    return code, {row["path"]: row for row in report["files"]}
+    return code, {Path(row["path"]).as_posix(): row for row in report["files"]}
 
 
 def process(*arguments: str, code: str = "", **options: Any) -> subprocess.Popen[bytes]:
@@ -57,8 +57,10 @@ def process(*arguments: str, code: str = "", **options: Any) -> subprocess.Popen
     return subprocess.Popen(
         command,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509 no threads here
-        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **options},
+        **AS_IN_A_TERMINAL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        **options,
     )
 
 
@@ -75,14 +77,15 @@ def process(*arguments: str, code: str = "", **options: Any) -> subprocess.Popen
         "x.blend1",
         "in/a.glb.bak",
         "in/a.glb.bak12",
-        "link",
+        pytest.param("link", marks=SYMBOLIC_LINKS),
         "data.bin",
     ],
 )
 def test_a_report_never_takes_the_place_of_an_animation(
     folder: Path, verb: list[str], output: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    (folder / "link").symlink_to(folder / "in/deep/b.bvh")
+    if output == "link":
+        (folder / "link").symlink_to(folder / "in/deep/b.bvh")
     (folder / "data.bin").write_bytes(b"\x01\0\0\0")
     before = files_below(folder)
     assert cli.main([*verb, "in", "--output", output]) == 2
@@ -97,6 +100,8 @@ def test_a_report_takes_the_place_of_a_report(folder: Path) -> None:
     assert cli.main(["audit", "in", "--output", os.devnull, "--fail-on", "never"]) == 0
 
 
+@SYMBOLIC_LINKS
+@DEVICE_FILES
 def test_what_is_no_regular_file_is_a_row_and_is_never_opened(folder: Path) -> None:
     os.mkfifo(folder / "in/pipe.glb")
     (folder / "in/zero.bvh").symlink_to("/dev/zero")
@@ -124,13 +129,15 @@ def test_an_empty_path_is_bad_usage_and_not_the_current_folder(
 
 
 def test_the_home_folder_is_meant_by_a_tilde(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("HOME", str(folder))
+    for name in ("HOME", "USERPROFILE"):
+        monkeypatch.setenv(name, str(folder))
     code, rows = run_json("audit", "~/in/a.glb", "--fail-on", "never")
-    assert (code, list(rows)) == (0, [str(folder / "in/a.glb")])
+    assert (code, list(rows)) == (0, [(folder / "in/a.glb").as_posix()])
     assert cli.main(["fix", "in", "--output-dir=~/out", "--output=~/out.txt"]) == 0
     assert {"out/a.glb", "out.txt"} <= set(files_below(folder))
 
 
+@SYMBOLIC_LINKS
 def test_in_place_stays_in_the_folder_that_was_named(folder: Path) -> None:
     (folder / "other").mkdir()
     shutil.copy("in/a.glb", "other/a.glb")
@@ -147,7 +154,7 @@ def test_in_place_stays_in_the_folder_that_was_named(folder: Path) -> None:
     assert rows["in/out.glb"]["repair"]["output"] == str(folder / "other/a.glb")
 
 
-@LINUX
+@SHELL_AND_DEV_FULL
 def test_standard_output_that_is_closed_or_full(folder: Path) -> None:
     commands = (["audit", "in"], ["rules"], ["--help"], ["audit", "in", "--format", "json"])
     for arguments in commands:
@@ -157,7 +164,7 @@ def test_standard_output_that_is_closed_or_full(folder: Path) -> None:
                 ["sh", "-c", f"{shell} {redirect}", sys.executable],
                 env={**os.environ, "PYTHONPATH": str(ROOT)},
                 capture_output=True,
-                text=True,
+                encoding="utf-8",
                 check=False,
             )
             assert run.returncode == 2, (arguments, run)
@@ -195,7 +202,7 @@ def test_a_full_disk_names_the_result_and_the_reason(folder: Path, monkeypatch: 
     monkeypatch.setattr(Path, "write_bytes", full)
     code, rows = run_json("fix", "in/a.glb", "--output-dir", "out")
     assert code == 2
-    assert rows["in/a.glb"]["reason"] == "cannot write out/a.glb: No space left on device"
+    assert rows["in/a.glb"]["reason"] == f"cannot write {Path('out/a.glb')}: No space left on device"
     assert files_below(folder / "out") == {}
 
 
@@ -276,6 +283,7 @@ def test_a_failure_is_said_once_and_nothing_is_not_found(folder: Path, capsys: p
     assert "5.glb" not in said
 
 
+@SYMBOLIC_LINKS
 def test_the_source_that_would_be_overwritten_is_named(folder: Path) -> None:
     (folder / "out").mkdir()
     (folder / "out/a.glb").symlink_to(folder / "in/deep/b.bvh")
@@ -305,7 +313,7 @@ def in_maps(child: subprocess.Popen[bytes], word: str) -> Any:
     return check
 
 
-@LINUX
+@PROC
 @pytest.mark.parametrize("loaded", ["_multiarray_umath", "_umath_linalg"])
 def test_ctrl_c_while_everything_is_imported(folder: Path, loaded: str) -> None:
     child = process("audit", "in")
@@ -315,6 +323,7 @@ def test_ctrl_c_while_everything_is_imported(folder: Path, loaded: str) -> None:
 
 
 @pytest.mark.parametrize("presses", [1, 2])
+@SIGNALS
 def test_ctrl_c_ends_after_the_file_at_hand(folder: Path, presses: int) -> None:
     many = folder / "many"
     many.mkdir()

@@ -16,6 +16,7 @@ import pytest
 from quat_audit import api
 from quat_audit.cli import main as cli
 from quat_audit.rules import RULES
+from tests.conditions import RAW_NAMES
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -281,11 +282,12 @@ def test_as_a_module_with_a_reader_that_has_seen_enough(folder: Path) -> None:
     # A pipe that nobody reads from.
     reader, writer = os.pipe()
     os.close(reader)
-    run = subprocess.run(command, cwd=ROOT, stdout=writer, stderr=subprocess.PIPE, text=True, check=False)
+    run = subprocess.run(command, cwd=ROOT, stdout=writer, stderr=subprocess.PIPE, encoding="utf-8", check=False)
     os.close(writer)
     assert (run.returncode, run.stderr) == (0, "")
 
 
+@RAW_NAMES
 def test_names_that_no_encoding_can_show_do_not_stop_a_report(folder: Path) -> None:
     name = os.fsdecode(b"\xff\xfe.bvh")
     bvh(folder / "in" / name, CLEAN)

@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import math
+import ntpath
 import struct
 import zlib
 from dataclasses import replace
+from pathlib import PureWindowsPath
 
 import numpy as np
 import pytest
@@ -272,6 +274,23 @@ def test_names_of_files() -> None:
         assert stem and len(stem.encode()) <= 130 and not set(stem) & set('/\\:*?"<>|\n\0')
         assert stem == stem.strip(". ") and stem.casefold().split(".")[0] not in ("con", "nul")
     assert file_stems(["e\u0301", "é"]) == ["é", "é-2"]  # one name on some file systems
+
+
+@pytest.mark.parametrize(
+    "name", ["CON", "nul.x", "com1", "LPT²", "aux .blend", "a:b", "a\\b", "C:/x", "x. .", "..", "conin$"]
+)
+def test_a_file_stem_is_a_plain_name_on_windows(name: str) -> None:
+    (stem,) = file_stems([name])
+    for ending in (".json", "-sheet.png"):
+        path = PureWindowsPath(stem + ending)
+        assert (path.parts, path.anchor) == ((stem + ending,), "")
+        assert not _is_reserved(path)
+    assert not stem.endswith((".", " ")) and not set(stem) & set('<>:"|?*')
+
+
+def _is_reserved(path: PureWindowsPath) -> bool:
+    # From Python 3.13 on the question is asked of ntpath.
+    return ntpath.isreserved(path) if hasattr(ntpath, "isreserved") else path.is_reserved()
 
 
 def test_a_name_that_another_makes_for_itself() -> None:

@@ -18,6 +18,8 @@ from typing import Any
 
 import pytest
 
+from tests.conditions import PERMISSIONS
+
 ROOT = Path(__file__).resolve().parents[2]
 
 BVH = """HIERARCHY
@@ -131,7 +133,7 @@ def run(arguments: list[str], *, as_nobody: bool = False) -> tuple[subprocess.Co
             [sys.executable, "-c", code, *arguments, "--format", "json"],
             cwd=ROOT,
             capture_output=True,
-            text=True,
+            encoding="utf-8",
             check=False,
             env={**os.environ, "PYTHONPATH": str(ROOT)},
         )
@@ -198,6 +200,7 @@ def test_missing_bpy_says_what_to_install(folder: Path, monkeypatch: pytest.Monk
         opening.require_blender()
 
 
+@PERMISSIONS
 def test_folders_and_files_without_permission(folder: Path) -> None:
     for name in ("open", "locked", "secret"):
         (folder / name).mkdir()
@@ -220,6 +223,7 @@ def test_folders_and_files_without_permission(folder: Path) -> None:
     assert sorted(p.name for p in (folder / "open").iterdir()) == ["good.glb", "good.glb.bak", "private.bvh"]
 
 
+@PERMISSIONS
 def test_an_output_folder_that_cannot_be_written(folder: Path) -> None:
     (folder / "in").mkdir()
     (folder / "in/good.glb").write_bytes(glb())

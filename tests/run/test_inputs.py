@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from quat_audit.run.inputs import SUFFIXES, Input, common_root, expand
+from tests.conditions import SYMBOLIC_LINKS
 
 
 @pytest.fixture
@@ -85,6 +86,7 @@ def test_the_output_folder_of_an_earlier_run_is_left_out(tree: Path) -> None:
     assert "a/one.bvh" not in _names(expand([str(tree / "**")], exclude=tree / "a"), tree)
 
 
+@SYMBOLIC_LINKS
 def test_a_dangling_link_is_an_input(tree: Path) -> None:
     os.symlink(tree / "gone.glb", tree / "b/link.glb")
     assert "b/link.glb" in _names(expand([str(tree / "b")]), tree)
@@ -92,6 +94,7 @@ def test_a_dangling_link_is_an_input(tree: Path) -> None:
 
 
 @pytest.mark.parametrize("pattern", ["**", "**/*.bvh", "*/*/*/*", "**/**/*.bvh", "**/one.bvh"])
+@SYMBOLIC_LINKS
 def test_links_in_a_circle_end_and_a_file_is_one_input(tree: Path, pattern: str) -> None:
     for i in range(8):  # some links, and their number of ways has more digits than a life has seconds
         (tree / f"a/loop{i}").symlink_to(tree)
@@ -102,6 +105,7 @@ def test_links_in_a_circle_end_and_a_file_is_one_input(tree: Path, pattern: str)
     assert names == ["a/deep/three.vrma", "a/one.bvh", "a/self.bvh", "b/two.GLB", "four.fbx"]
 
 
+@SYMBOLIC_LINKS
 def test_a_file_given_by_two_names_is_one_input_under_its_own(tree: Path) -> None:
     (tree / "link.bvh").symlink_to("a/one.bvh")
     (tree / "folder").symlink_to("a")
@@ -113,6 +117,7 @@ def test_a_file_given_by_two_names_is_one_input_under_its_own(tree: Path) -> Non
     assert [item.walked for item in expand([str(tree), str(tree / "link.bvh")])] == [True, False, True, True]
 
 
+@SYMBOLIC_LINKS
 def test_a_link_to_a_folder_is_gone_through_by_two_stars(tree: Path) -> None:
     (tree / "b/more").symlink_to(tree / "a")
     assert _names(expand([str(tree / "b/**/*")]), tree) == ["b/more/deep/three.vrma", "b/more/one.bvh", "b/two.GLB"]

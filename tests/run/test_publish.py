@@ -4,12 +4,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from quat_audit.errors import InputError
+from quat_audit.run import publish
 from quat_audit.run.publish import Publisher, Staged, Target, check_writable, staging, write_whole
+from tests.conditions import CASE_COUNTS, CASE_IGNORED, SYMBOLIC_LINKS
 
 
 def _publish(
@@ -37,10 +40,11 @@ def test_in_place_keeps_every_earlier_state_under_a_name_of_its_own(tmp_path: Pa
     path = tmp_path / "a.glb"
     path.write_bytes(b"0")
     path.chmod(0o640)
+    mode = path.stat().st_mode  # Windows knows read-only alone
     backups = [_publish(Publisher(), Target(path, tmp_path, backup=True), {"": data}) for data in (b"1", b"2", b"3")]
     assert [Path(b).name for b in backups] == ["a.glb.bak", "a.glb.bak1", "a.glb.bak2"]
     assert _tree(tmp_path) == {"a.glb": b"3", "a.glb.bak": b"0", "a.glb.bak1": b"1", "a.glb.bak2": b"2"}
-    assert path.stat().st_mode & 0o777 == 0o640
+    assert path.stat().st_mode == mode
 
 
 def test_in_place_does_not_touch_what_did_not_change(tmp_path: Path) -> None:
@@ -81,6 +85,7 @@ def test_nothing_is_written_outside_the_output_folder(tmp_path: Path) -> None:
     assert _tree(tmp_path) == {}
 
 
+@SYMBOLIC_LINKS
 def test_a_source_is_never_overwritten_also_not_through_a_link(tmp_path: Path) -> None:
     source = tmp_path / "a.glb"
     source.write_bytes(b"old")
@@ -123,9 +128,10 @@ def test_write_whole_and_check_writable(tmp_path: Path) -> None:
     check_writable(path)
     write_whole(path, b"1")
     path.chmod(0o600)
+    mode = path.stat().st_mode
     write_whole(path, b"2")
     assert _tree(tmp_path) == {"report.json": b"2"}
-    assert path.stat().st_mode & 0o777 == 0o600
+    assert path.stat().st_mode == mode
     for bad, says in ((tmp_path, "is a folder"), (tmp_path / "no/report.json", "does not exist")):
         with pytest.raises(InputError, match=says):
             check_writable(bad)
@@ -181,3 +187,109 @@ def test_the_order_given_does_not_decide_what_comes_last(tmp_path: Path, monkeyp
     done = _fail_at(monkeypatch, 4)
     _publish(Publisher(), Target(tmp_path / "a.gltf", tmp_path), {**SIDE_FILES, "": b"new"}, COPIES)
     assert done[-1] == "a.gltf" and sorted(done[:-1]) == sorted([*SIDE_FILES, *COPIES])
+
+
+def _held_open(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """As on Windows while a program has a file open: it can be renamed, or linked, but not replaced."""
+    real = os.replace
+
+    def replace(source: Path, target: Path) -> None:
+        if Path(target).name == name and Path(target).exists():
+            raise PermissionError(13, "Access is denied", str(source), 5, str(target))
+        real(source, target)
+
+    monkeypatch.setattr("quat_audit.run.publish.os.replace", replace)
+
+
+@pytest.mark.parametrize("links", [True, False])
+def test_a_file_that_is_held_open_stays_and_so_does_what_belongs_to_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, links: bool
+) -> None:
+    if not links:
+        monkeypatch.setattr("quat_audit.run.publish.os.link", _raise_unsupported)
+    before = {"a.bin": b"bin", "a.gltf": b"{}"}
+    for name, data in before.items():
+        (tmp_path / name).write_bytes(data)
+    # The buffer is replaced first; then the main file cannot be, or only under another name.
+    with pytest.MonkeyPatch.context() as patch:
+        if links:
+            _held_open(patch, "a.gltf")
+        else:
+            patch.setattr("quat_audit.run.publish.os.replace", _fails_once(os.replace, "a.gltf"))
+        publisher = Publisher()
+        with pytest.raises(InputError, match=r"cannot write .*a\.gltf: Access is denied"):
+            _publish(publisher, Target(tmp_path / "a.gltf", tmp_path, backup=True), {"": b"[]", "a.bin": b"new"})
+    assert _tree(tmp_path) == before
+    assert publisher.written == {}
+    _publish(publisher, Target(tmp_path / "a.gltf", tmp_path, backup=True), {"": b"[]", "a.bin": b"new"})
+    assert _tree(tmp_path) == {"a.bin": b"new", "a.gltf": b"[]", "a.bin.bak": b"bin", "a.gltf.bak": b"{}"}
+
+
+def _raise_unsupported(*_: object) -> None:
+    raise OSError(1, "Operation not permitted")
+
+
+def _fails_once(real: Callable[[Path, Path], None], name: str) -> Callable[[Path, Path], None]:
+    """Replace as it is, but for the first time that a file of this name would be made."""
+    failed: list[Path] = []
+
+    def replace(source: Path, target: Path) -> None:
+        if Path(target).name == name and not failed:
+            failed.append(target)
+            raise PermissionError(13, "Access is denied")
+        real(source, target)
+
+    return replace
+
+
+def test_on_windows_the_reason_says_what_to_do() -> None:
+    short, long = Path("C:/a.glb"), Path("/".join(["folder"] * 40))
+    held = PermissionError(13, "Access is denied")
+    assert publish._why(held, short, windows=True).startswith("Access is denied: close the program")
+    assert publish._why(held, short, windows=False) == "Access is denied"
+    gone = FileNotFoundError(2, "The system cannot find the path specified")
+    assert "longer than" in publish._why(gone, long, windows=True)
+    assert publish._why(gone, short, windows=True) == "The system cannot find the path specified"
+
+
+@pytest.mark.parametrize("suffix", [".glb", ".blend"])
+def test_the_name_of_an_unfinished_file_fits_where_the_name_of_the_result_does(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / ("n" * (250 - len(suffix)) + suffix)
+    for beside in (False, True):
+        with staging(Target(path, tmp_path), [], beside=beside) as (folder, name):
+            (folder / name).write_bytes(b"")
+            assert Path(name).suffix == suffix
+    assert _tree(tmp_path) == {}
+
+
+def _ignore_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let paths that differ in case only be one file, as on Windows and macOS."""
+    monkeypatch.setattr("quat_audit.run.names.os.path.samefile", lambda a, b: str(a).lower() == str(b).lower())
+
+
+def test_a_source_in_another_case_is_not_overwritten_where_case_is_ignored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _ignore_case(monkeypatch)
+    publisher = Publisher(frozenset([(tmp_path / "Walk.glb").resolve()]))
+    with pytest.raises(InputError, match="would overwrite a source"):
+        _publish(publisher, Target(tmp_path / "walk.glb", tmp_path), {"": b"new"})
+    _publish(publisher, Target(tmp_path / "a.gltf", tmp_path), {"": b"a", "Shared.bin": b"repaired"})
+    with pytest.raises(InputError, match=r"Shared\.bin was already written"):
+        _publish(publisher, Target(tmp_path / "c.gltf", tmp_path), {"": b"c", "shared.bin": b"other"})
+
+
+@CASE_COUNTS
+def test_where_case_counts_another_case_is_another_file(tmp_path: Path) -> None:
+    source = tmp_path / "Walk.glb"
+    source.write_bytes(b"old")
+    _publish(Publisher(frozenset([source.resolve()])), Target(tmp_path / "walk.glb", tmp_path), {"": b"new"})
+    assert _tree(tmp_path) == {"Walk.glb": b"old", "walk.glb": b"new"}
+
+
+@CASE_IGNORED
+def test_where_case_is_ignored_another_case_is_the_source(tmp_path: Path) -> None:
+    source = tmp_path / "Walk.glb"
+    source.write_bytes(b"old")
+    with pytest.raises(InputError, match="would overwrite a source"):
+        _publish(Publisher(frozenset([source.resolve()])), Target(tmp_path / "walk.glb", tmp_path), {"": b"new"})

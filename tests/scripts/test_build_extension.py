@@ -15,6 +15,8 @@ import blender_tool
 import build_extension
 import pytest
 
+from tests.conditions import SYMBOLIC_LINKS
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -28,7 +30,7 @@ def checkout(tmp_path: Path) -> Path:
     for name in ("blender_manifest.toml", "LICENSE", "README.md", ".gitignore"):
         shutil.copy(ROOT / name, root / name)
     (root / "quat_audit" / "__init__.py").write_text("def register():\n    pass\n", encoding="utf-8")
-    (root / "quat_audit" / "rules" / "one.py").write_text("ONE = 1\n", encoding="utf-8")
+    (root / "quat_audit" / "rules" / "one.py").write_bytes(b"ONE = 1\n")
     (root / "tests").mkdir()
     (root / "tests" / "test_one.py").write_text("\n", encoding="utf-8")
     _git(root, "init", "--quiet")
@@ -132,6 +134,7 @@ def test_what_blenders_validator_refuses_is_not_built(
     assert not (tmp_path / "dist").exists()
 
 
+@SYMBOLIC_LINKS
 def test_a_symbolic_link_is_refused(checkout: Path, tmp_path: Path) -> None:
     (checkout / "quat_audit" / "linked.py").symlink_to(checkout / "quat_audit" / "__init__.py")
     with pytest.raises(build_extension.BuildError, match=r"quat_audit/linked\.py is a symbolic link"):

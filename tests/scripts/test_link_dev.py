@@ -9,6 +9,8 @@ from pathlib import Path
 import link_dev
 import pytest
 
+from tests.conditions import SYMBOLIC_LINKS
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -16,6 +18,7 @@ def _farm(tmp_path: Path) -> Path:
     return tmp_path / "user_default" / "quat_audit"
 
 
+@SYMBOLIC_LINKS
 def test_every_child_of_the_package_is_linked_and_the_manifest_lies_beside(tmp_path: Path) -> None:
     said = link_dev.link(tmp_path)
     folder = _farm(tmp_path)
@@ -32,6 +35,7 @@ def test_every_child_of_the_package_is_linked_and_the_manifest_lies_beside(tmp_p
     assert said == f"made {len(package) + 4} links in {folder} to {ROOT}"
 
 
+@SYMBOLIC_LINKS
 def test_again_renews_stale_links(tmp_path: Path) -> None:
     link_dev.link(tmp_path)
     folder = _farm(tmp_path)
@@ -42,6 +46,7 @@ def test_again_renews_stale_links(tmp_path: Path) -> None:
     assert {path.name for path in folder.iterdir()} == before
 
 
+@SYMBOLIC_LINKS
 def test_undo_leaves_the_checkout(tmp_path: Path) -> None:
     checkout = sorted(path for path in (ROOT / "quat_audit").rglob("*.py"))
     assert link_dev.unlink(tmp_path).startswith("nothing to undo: ")
@@ -64,6 +69,7 @@ def test_an_installed_extension_is_left_alone(tmp_path: Path, capsys: pytest.Cap
 
 
 @pytest.mark.parametrize("as_link", [True, False])
+@SYMBOLIC_LINKS
 def test_a_link_in_the_folders_place_is_refused(tmp_path: Path, as_link: bool) -> None:
     folder = _farm(tmp_path)
     folder.parent.mkdir()
@@ -105,11 +111,16 @@ def test_blenders_own_variable_is_respected(home: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize(
     "platform, variable, expected",
-    [("linux", "XDG_CONFIG_HOME", "blender"), ("darwin", "HOME", "Library/Application Support/Blender")],
+    [
+        ("linux", "XDG_CONFIG_HOME", "blender"),
+        ("darwin", "HOME", "Library/Application Support/Blender"),
+        ("win32", "APPDATA", "Blender Foundation/Blender"),
+    ],
 )
 def test_the_user_folder(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, platform: str, variable: str, expected: str
 ) -> None:
     monkeypatch.setattr(sys, "platform", platform)
-    monkeypatch.setenv(variable, str(tmp_path))
+    for name in (variable, *(("USERPROFILE",) if variable == "HOME" else ())):  # the home folder of Windows
+        monkeypatch.setenv(name, str(tmp_path))
     assert link_dev.user_folder() == tmp_path / expected

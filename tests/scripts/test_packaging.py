@@ -58,6 +58,6 @@ def test_the_package_works_under_the_name_that_an_extension_has(tmp_path: Path) 
     code = "import sys; from bl_ext.user_default.quat_audit.cli.main import main; sys.exit(main(sys.argv[1:]))"
     for arguments in (["--version"], ["rules", "QA104"], ["audit", str(tmp_path / "none.glb"), "--format", "json"]):
         command = [sys.executable, "-c", code, *arguments]
-        run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+        run = subprocess.run(command, cwd=tmp_path, capture_output=True, encoding="utf-8", check=False)
         assert (run.returncode, run.stderr) == (2 * (arguments[0] == "audit"), "")
         assert arguments[0] != "--version" or run.stdout.split() == ["quat_audit", version()]

@@ -15,6 +15,7 @@ import environment
 import pytest
 
 from quat_audit.run import opening
+from tests.conditions import BASH
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -98,6 +99,7 @@ def test_a_missing_interpreter_says_what_to_do(monkeypatch: pytest.MonkeyPatch) 
         environment.find_python("3.1")
 
 
+@BASH
 def test_the_ci_entry_runs_everything() -> None:
     path = ROOT / ".ci" / "run"
     assert os.access(path, os.X_OK)
@@ -109,14 +111,14 @@ def test_the_ci_entry_runs_everything() -> None:
 
 def test_audit_without_arguments_explains_itself() -> None:
     script = [sys.executable, str(ROOT / "scripts" / "audit.py")]
-    run = subprocess.run(script, capture_output=True, text=True, check=False)
+    run = subprocess.run(script, capture_output=True, encoding="utf-8", check=False)
     assert (run.returncode, run.stdout) == (2, "")
     assert "scripts/audit.py examples" in run.stderr
 
 
 def test_audit_waits_for_the_report_after_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(command: list[str], **_: object) -> subprocess.CompletedProcess[bytes]:
-        os.kill(os.getpid(), signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
         return subprocess.CompletedProcess(command, 2)
 
     monkeypatch.setattr(environment, "ensure", lambda wheel: Path(sys.executable))

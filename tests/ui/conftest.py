@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import pytest
 
+from tests.conditions import flush_c
+
 
 @pytest.fixture
 def panel():
@@ -21,10 +23,9 @@ def panel():
 @pytest.fixture
 def said(capfd):
     """What Blender has reported since the last call, a line a report."""
-    import ctypes
 
     def lines() -> list[str]:
-        ctypes.CDLL(None).fflush(None)  # C keeps a buffer of its own
+        flush_c()
         return [
             line for line in capfd.readouterr().out.splitlines() if line.split(":")[0] in ("Info", "Warning", "Error")
         ]

@@ -252,7 +252,7 @@ def unwritable(document: Document, number: int) -> str:
             return f"the data: URI of buffer {number} stands in the JSON with escapes, or twice"
         return ""
     name = relative_name(uri)
-    if name is None or Path(name).is_absolute() or ".." in Path(name).parts or "\\" in name:
+    if name is None or Path(name).anchor or ".." in Path(name).parts or "\\" in name:
         return f"buffer {number} is the file {uri[:80]!r} outside the glTF's folder"
     users = [b for b in document.items("buffers") if relative_name(str(b.get("uri", "data:"))) == name]
     return "" if len(users) == 1 else f"{len(users)} buffers are the same file {name!r}"
@@ -300,6 +300,6 @@ def resources(document: Document) -> tuple[str, ...]:
 
 
 def _exists_within(folder: Path, name: str) -> bool:
-    if "\0" in name or Path(name).is_absolute() or ".." in Path(name).parts:
+    if "\0" in name or Path(name).anchor or ".." in Path(name).parts:
         return False
     return (folder / name).is_file()

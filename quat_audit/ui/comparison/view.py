@@ -16,7 +16,7 @@ from ...comparison import kinematics, layout
 from .. import canvas
 from ..wording import frame_number
 
-# Orange and blue-green, told apart by every kind of colour vision (after Okabe and Ito), and by dashes.
+# Orange and blue-green, told apart by every kind of color vision (after Okabe and Ito), and by dashes.
 BEFORE, AFTER = (1.0, 0.6, 0.1), (0.1, 0.85, 0.75)
 KEYED, DARK = (1.0, 1.0, 1.0), (0.05, 0.05, 0.05)
 # Closer than this share of a bone's length, two points are one.

@@ -14,13 +14,14 @@ import numpy as np
 from bpy.props import EnumProperty
 
 from ...arrays import Bools
-from ...audit.proof import changed_keys, prove
+from ...audit.proof import prove
 from ...audit.repair import Repair
 from ...audit.signs import ALIGN, FLIP, change_signs
 from ...blender import read, users, write
 from ...blender.read import BlenderClip
 from ...errors import GoneError, RefusedError
 from ...findings.report import Refused, merge_proofs
+from ...motion.changes import changed_keys
 from ...motion.clip import QUATERNION, Clip
 from ...results.outcome import Outcome
 from ...text import Text

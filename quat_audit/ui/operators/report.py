@@ -74,7 +74,7 @@ class QUATAUDIT_OT_export_report(bpy.types.Operator, ExportHelper):
         path = Path(bpy.path.abspath(self.filepath))
         report = Report([RESULTS.report(bpy.data.filepath or "(not saved)")], bpy.app.version_string)
         try:
-            path.write_text(reports.FORMATS[self.format.lower()](report), encoding="utf-8")
+            path.write_text(reports.FORMATS[self.format.lower()](report), encoding="utf-8", newline="\n")
         except OSError as error:
             self.report(
                 {"ERROR"},

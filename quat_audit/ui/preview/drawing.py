@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the skinning preview draws in a 3D Viewport: the ghost, the scale of its colours, labels and remarks."""
+"""What the skinning preview draws in a 3D Viewport: the ghost, the scale of its colors, labels and remarks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from . import properties
 if TYPE_CHECKING:
     from .held import Preview
 
-# Of the two methods, as tints and as the colours of their labels.
+# Of the two methods, as tints and as the colors of their labels.
 TINTS = {gpu_skin.LBS: (0.36, 0.62, 0.90), gpu_skin.DQS: (0.95, 0.62, 0.26)}
 KIND_LABELS = {
     GAP: "Distance between LBS and DQS",
@@ -28,7 +28,7 @@ KIND_LABELS = {
     CUT: "Displacement by the influence cut",
 }
 _LIGHT = 0.8
-_HEAT_LIGHT = 0.35  # colours that mean something are shaded less
+_HEAT_LIGHT = 0.35  # colors that mean something are shaded less
 _APART = 1.15  # of the mesh's width, from one of three to the next
 _WHITE = (0.95, 0.95, 0.95, 1.0)
 _POINTS, _LINE = 12.0, 17.0  # size of letters, height of a line, in interface units
@@ -155,7 +155,7 @@ def _draw_label(context: Any, obj: Any, ghost: _Ghost, unit: float) -> None:
 
 
 def _draw_scale(left: float, bottom: float, unit: float, kind: Kind, top: float) -> None:
-    """A bar of the colours with figures from nothing to the top, and what they are of above it."""
+    """A bar of the colors with figures from nothing to the top, and what they are of above it."""
     width, height = (size * unit for size in _BAR)
     y = bottom + _LINE * unit
     steps = len(RAMP) - 1

@@ -46,7 +46,7 @@ class Preview:
     sample: Skin | None = None
 
     def top(self, kind: heat.Kind, choices: Any) -> float:
-        """Figure of the last colour."""
+        """Figure of the last color."""
         if not choices.auto_top:
             return float(choices.top)
         return heat.round_top(self.clip.get(kind.name, self.seen.get(kind.name, 0.0)))

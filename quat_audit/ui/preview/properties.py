@@ -58,14 +58,14 @@ class PreviewChoices(bpy.types.PropertyGroup):
     )
     auto_top: BoolProperty(  # type: ignore[valid-type]
         name="Automatic Scale",
-        description="The colours reach to the worst of the clip once the worst frame was looked for, "
+        description="The colors reach to the worst of the clip once the worst frame was looked for, "
         "until then to the worst that was seen",
         default=True,
         update=_changed,
     )
     top: FloatProperty(  # type: ignore[valid-type]
         name="Top of the Scale",
-        description="The figure that has the last colour, in the unit of the heat map",
+        description="The figure that has the last color, in the unit of the heat map",
         default=10.0,
         min=0.001,
         soft_max=1000.0,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Repairs of weights in the open file, with the proof in millimetres measured on what Blender stored."""
+"""Repairs of weights in the open file, with the proof in millimeters measured on what Blender stored."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def test_real_file_equals_the_scalar_reader(cases: Path, name: str) -> None:
     path = cases / "files" / name
     (clip,) = bvh.read(path).clips
     clip.validate()
-    expected = scalar_reader(path.read_text())
+    expected = scalar_reader(path.read_text(encoding="utf-8"))
     tracks, curves, frames, wraps = REAL[name]
     assert (len(clip.tracks), len(clip.curves), len(clip.curves.co)) == (tracks, curves, curves * frames)
     assert clip.not_evaluated == ()

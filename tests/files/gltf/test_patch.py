@@ -77,7 +77,7 @@ def test_real_file_negations_change_sign_bits_of_rotation_outputs_only(cases: Pa
 
 
 def test_no_edit_gives_the_same_bytes(cases: Path) -> None:
-    for name in json.loads((cases / "raw_expected.json").read_text()):
+    for name in json.loads((cases / "raw_expected.json").read_text(encoding="utf-8")):
         source = gltf.read(cases / "files" / name)
         for clips in (source.clips, [scaled(c, 0, slice(0)) if len(c.tracks) else c for c in source.clips]):
             result = source.patch(clips)

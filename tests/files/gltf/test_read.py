@@ -14,6 +14,7 @@ import pytest
 from quat_audit.errors import InputError
 from quat_audit.files.gltf import reading as gltf
 from quat_audit.motion.clip import BEZIER, CONSTANT, LINEAR, SLERP
+from tests.conditions import PIPES_WITH_NAMES
 
 from .gltf_builder import Builder, channel, pointer, quaternions, rotation
 
@@ -44,7 +45,7 @@ def _counts(source: gltf.Source) -> dict[str, int]:
 
 
 def test_raw_counts_of_all_real_files(cases: Path) -> None:
-    expected = json.loads((cases / "raw_expected.json").read_text())
+    expected = json.loads((cases / "raw_expected.json").read_text(encoding="utf-8"))
     assert len(expected) == 13
     got = {name: _counts(gltf.read(cases / "files" / name)) for name in expected}
     assert got == expected
@@ -318,7 +319,7 @@ def test_a_file_of_which_nothing_could_be_read_does_not_pass(tmp_path: Path) -> 
     assert "(channels: 2)" in str(error.value) and "must have 4 components, has 1" in str(error.value)
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+@PIPES_WITH_NAMES
 def test_a_buffer_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     b = Builder()
     b.animate(channel(b.accessor(TIMES), b.accessor(quaternions(14, 4))))

@@ -197,6 +197,6 @@ def test_the_report_has_the_findings_of_meshes(faulty, tmp_path: Path) -> None:
     audit()
     path = tmp_path / "report.json"
     assert ops.export_report("EXEC_DEFAULT", filepath=str(path), format="JSON") == {"FINISHED"}
-    (row,) = json.loads(path.read_text())["files"]
+    (row,) = json.loads(path.read_text(encoding="utf-8"))["files"]
     assert row["clips"] == [] and {f["code"] for f in row["findings"]} == set(skins.CODES)
     assert ops.markers_add("EXEC_DEFAULT", which="LISTED") == {"FINISHED"}
