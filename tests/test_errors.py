@@ -71,6 +71,7 @@ SWALLOWED = {
     ("findings/ignores.py", "ValueError"),  # JSON
     ("preview/earlier.py", "ValueError"),  # JSON
     ("run/inputs.py", "ValueError"),  # no common folder of two drives; a name with a NUL
+    ("run/names.py", "ValueError"),  # a name with a NUL
     ("run/opening.py", "ValueError"),  # a name with a NUL
     ("ui/wording.py", "KeyError"),  # a translation's own placeholder
     ("ui/wording.py", "IndexError"),

@@ -33,7 +33,7 @@ def test_the_traceback_is_shown_where_it_is_asked_for(tmp_path: Path) -> None:
 
     def run(*options: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-c", WITH_A_MISTAKE, "audit", str(path), *options]
-        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+        return subprocess.run(command, cwd=ROOT, capture_output=True, encoding="utf-8", check=False)
 
     plain, verbose = run(), run("--verbose")
     assert plain.returncode == verbose.returncode == 2

@@ -237,7 +237,7 @@ def test_an_internal_error_is_a_row_and_never_the_end(folder: Path, monkeypatch:
     def broken(*_: object, **__: object) -> Any:
         raise ZeroDivisionError("a fault of ours")
 
-    monkeypatch.setattr("quat_audit.run.fix.repair_clip", broken)
+    monkeypatch.setattr("quat_audit.run.fix.repair", broken)
     code, report = run_json(folder, "fix", folder / "in", "--output-dir", folder / "out")
     assert code == 2
     for file in report["files"]:

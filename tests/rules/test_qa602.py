@@ -56,7 +56,7 @@ def test_locked_groups_keep_their_weights() -> None:
     (finding,) = found("QA602", skin, motion)
     assert finding.occurrences.fix.tolist() == [UNSAFE, UNSAFE, NONE, SAFE]
     safe = assert_repaired("QA602", skin, motion)
-    assert entries(safe.subject.skin, 0) == entries(skin, 0) and entries(safe.skin, 3) == [(1, 1.0)]
+    assert entries(safe.subject.skin, 0) == entries(skin, 0) and entries(safe.subject.skin, 3) == [(1, 1.0)]
     asked = assert_repaired("QA602", skin, motion, unsafe=True)
     assert entries(asked.subject.skin, 0) == [(0, 0.5), (1, pytest.approx(0.5))]
     assert entries(asked.subject.skin, 1) == [(0, 0.2), (1, pytest.approx(0.8))]
