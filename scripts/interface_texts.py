@@ -135,13 +135,17 @@ def _item(node: ast.Tuple, name: str) -> Iterator[Found]:
 
 def _table(node: ast.Assign | ast.AnnAssign, name: str) -> Iterator[Found]:
     """Texts in a constant: one, or those within the values of a dictionary, or within a tuple."""
-    target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-    constant = str(getattr(target, "id", ""))
+    constant = _constant(node)
     if not constant.isupper() or node.value is None:
         return
     for part in _strings(node.value):
         if constant.endswith(TABLES) or " " in str(part.value):
             yield Found(str(part.value), f"{name}:{part.lineno}")
+
+
+def _constant(node: ast.Assign | ast.AnnAssign) -> str:
+    """The name that is assigned to, "" where it is no plain name."""
+    return str(getattr(node.targets[0] if isinstance(node, ast.Assign) else node.target, "id", ""))
 
 
 def _strings(node: ast.expr) -> Iterator[ast.Constant]:
@@ -155,7 +159,7 @@ def _strings(node: ast.expr) -> Iterator[ast.Constant]:
 def rule_texts(tree: ast.AST, name: str) -> Iterator[Found]:
     """What a rule says: its tuple SENTENCES, and `Rule(…, short="…", summary="…", remedy="…", outcome="…")`."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == SENTENCES:
+        if isinstance(node, ast.Assign | ast.AnnAssign) and _constant(node) == SENTENCES and node.value is not None:
             # A tuple, written out: what is put together from parts has no line to translate.
             parts = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
             for part in parts:

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("bpy")  # the module needs none, the package that it is in does
 
 from quat_audit.audit.pipeline import Judgement, judge
-from quat_audit.findings.finding import NONE, Figure
+from quat_audit.findings.finding import Figure
 from quat_audit.motion.clip import Clip
 from quat_audit.results.memory import STATES_KEPT, Results
 from quat_audit.results.rows import Filters, Place, PlaceResult, clip_result, clip_state
