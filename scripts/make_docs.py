@@ -224,9 +224,8 @@ def main(arguments: list[str] | None = None) -> int:
             (FOLDER / name).unlink()
     if table_changed:
         README.write_text(with_table(readme), encoding="utf-8", newline="\n")
-    print(
-        f"{len(wanted)} pages in {FOLDER}, {len(changed)} changed; the README's table {'' if table_changed else 'un'}changed"
-    )
+    table = "changed" if table_changed else "unchanged"
+    print(f"{len(wanted)} pages in {FOLDER}, {len(changed)} changed; the README's table {table}")
     return 0
 
 
