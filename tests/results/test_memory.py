@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("bpy")  # the module needs none, the package that it is in does
 
 from quat_audit.audit.pipeline import Judgement, judge
-from quat_audit.findings.finding import Figure
+from quat_audit.findings.finding import NONE, Figure
 from quat_audit.motion.clip import Clip
 from quat_audit.results.memory import STATES_KEPT, Results
 from quat_audit.results.rows import Filters, Place, PlaceResult, clip_result, clip_state
@@ -205,6 +205,11 @@ def test_locked_rows_say_why_and_are_not_fixable() -> None:
     assert results.summary().safe == 0
     results.checked = {row.key}
     assert results.checked_rows() == []
+    # The report that the panel writes says what the audit of the file says.
+    (finding,) = results.report("walk.blend").findings
+    assert (finding.fix, finding.occurrences.fix.tolist()) == (NONE, [NONE])
+    assert finding.message.endswith(" (linked from lib.blend)")
+    assert (finding,) == judge(flip(read_only="linked from lib.blend")).findings
 
 
 def test_the_report_leaves_out_what_is_gone(three: Results) -> None:
