@@ -34,7 +34,8 @@ PROPERTY_ARGUMENTS = ("name", "description")
 CLASS_TEXTS = ("bl_label", "bl_description", "bl_category")
 # Constants in ui/ with these endings hold words to show; in others only sentences (with a space) are.
 TABLES = ("_NAMES", "_LABELS", "_TEXTS")
-RULE_ARGUMENTS = ("summary", "remedy")
+RULE_ARGUMENTS = ("short", "summary", "remedy", "outcome")
+SENTENCES = "SENTENCES"
 
 
 class Found(NamedTuple):
@@ -52,7 +53,7 @@ def collect() -> dict[str, str]:
         tree = ast.parse(path.read_text(encoding="utf-8"))
         places = list(texts_of(tree, name, interface=name.startswith(("ui/", "results/"))))
         if name.startswith("rules/qa"):
-            places += _rule_texts(tree, name)
+            places += rule_texts(tree, name)
         if name == "audit/profiles.py":
             places += _profile_texts(tree, name)
         for text, where in places:
@@ -134,13 +135,17 @@ def _item(node: ast.Tuple, name: str) -> Iterator[Found]:
 
 def _table(node: ast.Assign | ast.AnnAssign, name: str) -> Iterator[Found]:
     """Texts in a constant: one, or those within the values of a dictionary, or within a tuple."""
-    target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-    constant = str(getattr(target, "id", ""))
+    constant = _constant(node)
     if not constant.isupper() or node.value is None:
         return
     for part in _strings(node.value):
         if constant.endswith(TABLES) or " " in str(part.value):
             yield Found(str(part.value), f"{name}:{part.lineno}")
+
+
+def _constant(node: ast.Assign | ast.AnnAssign) -> str:
+    """The name that is assigned to, "" where it is no plain name."""
+    return str(getattr(node.targets[0] if isinstance(node, ast.Assign) else node.target, "id", ""))
 
 
 def _strings(node: ast.expr) -> Iterator[ast.Constant]:
@@ -151,11 +156,15 @@ def _strings(node: ast.expr) -> Iterator[ast.Constant]:
         yield from _strings(child)
 
 
-def _rule_texts(tree: ast.AST, name: str) -> Iterator[Found]:
-    """`Rule(CODE, NAME, "summary", …, remedy="…")`"""
+def rule_texts(tree: ast.AST, name: str) -> Iterator[Found]:
+    """What a rule says: its tuple SENTENCES, and `Rule(…, short="…", summary="…", remedy="…", outcome="…")`."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Rule":
-            yield from _literals(node.args[2], name, strict=True)
+        if isinstance(node, ast.Assign | ast.AnnAssign) and _constant(node) == SENTENCES and node.value is not None:
+            # A tuple, written out: what is put together from parts has no line to translate.
+            parts = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
+            for part in parts:
+                yield from _literals(part, name, strict=True)
+        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Rule":
             for keyword in node.keywords:
                 if keyword.arg in RULE_ARGUMENTS:
                     yield from _literals(keyword.value, name, strict=True)

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Write docs/rules/: a page for each rule and an index, from the rule modules themselves.
+"""Write docs/rules/ and the README's table of rules, from the rule modules themselves.
 
     python3 scripts/make_docs.py            writes what has changed
-    python3 scripts/make_docs.py --check    writes nothing; exit code 1 when a page is stale
+    python3 scripts/make_docs.py --check    writes nothing; exit code 1 when a page or the table is stale
 
 The text of a page is the module's docstring; its table of limits has the values and the comments beside them. Edit
-the module, not the page. Needs NumPy (the rules import it), no Blender.
+the module, not the page. The README's table stands between two comments (BEGIN, END). Needs NumPy (the rules import
+it), no Blender.
 """
 
 from __future__ import annotations
@@ -29,6 +30,16 @@ from quat_audit.findings.finding import SEVERITIES  # noqa: E402
 from quat_audit.rules import RULES, AnyRule  # noqa: E402
 
 FOLDER = ROOT / "docs" / "rules"
+README = ROOT / "README.md"
+BEGIN, END = "<!-- rules: made by scripts/make_docs.py -->\n", "<!-- end of rules -->\n"
+# What the rules of a hundred are about.
+GROUPS = {
+    "QA1": "quaternion keys",
+    "QA2": "Euler keys",
+    "QA3": "channels",
+    "QA4": "curves",
+    "QA6": "skin (through Blender)",
+}
 GENERATED = "<!-- Made by scripts/make_docs.py from the rule's module: edit that. -->\n"
 
 
@@ -165,6 +176,27 @@ def index() -> str:
     return head + "".join(rows) + tail
 
 
+def readme_table() -> str:
+    """The rules by their hundreds, for the README."""
+    rows = []
+    for group, title in GROUPS.items():
+        names = " · ".join(f"{rule.code} {rule.name}" for rule in RULES if rule.code.startswith(group))
+        rows.append(f"| {group}xx {title} | {names} |\n")
+    return "| | |\n|---|---|\n" + "".join(rows)
+
+
+def with_table(readme: str) -> str:
+    """The README with the table of the rules as they are.
+
+    Raises:
+        ValueError: it has not one pair of marks that the table stands between.
+    """
+    if (readme.count(BEGIN), readme.count(END)) != (1, 1) or readme.index(BEGIN) > readme.index(END):
+        raise ValueError(f"{README.name} needs one line {BEGIN.strip()!r} and below it one {END.strip()!r}")
+    before, _, rest = readme.partition(BEGIN)
+    return f"{before}{BEGIN}\n{readme_table()}\n{END}{rest.partition(END)[2]}"
+
+
 def stale(folder: Path = FOLDER) -> list[str]:
     """Names of the files that are not what they should be, or should not be there."""
     wanted = pages()
@@ -173,14 +205,16 @@ def stale(folder: Path = FOLDER) -> list[str]:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Write docs/rules/ from the rule modules.")
+    parser = argparse.ArgumentParser(description="Write docs/rules/ and the README's table from the rule modules.")
     parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 when a page is stale")
     options = parser.parse_args(arguments)
     changed = stale()
+    readme = README.read_text(encoding="utf-8")
+    table_changed = with_table(readme) != readme
     if options.check:
-        for name in changed:
-            print(f"stale: docs/rules/{name}; run scripts/make_docs.py", file=sys.stderr)
-        return int(bool(changed))
+        for name in [f"docs/rules/{name}" for name in changed] + ["README.md"] * table_changed:
+            print(f"stale: {name}; run scripts/make_docs.py", file=sys.stderr)
+        return int(bool(changed) or table_changed)
     wanted = pages()
     FOLDER.mkdir(parents=True, exist_ok=True)
     for name in changed:
@@ -188,7 +222,10 @@ def main(arguments: list[str] | None = None) -> int:
             (FOLDER / name).write_text(wanted[name], encoding="utf-8", newline="\n")
         else:
             (FOLDER / name).unlink()
-    print(f"{len(wanted)} pages in {FOLDER}, {len(changed)} changed")
+    if table_changed:
+        README.write_text(with_table(readme), encoding="utf-8", newline="\n")
+    table = "changed" if table_changed else "unchanged"
+    print(f"{len(wanted)} pages in {FOLDER}, {len(changed)} changed; the README's table {table}")
     return 0
 
 

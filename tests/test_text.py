@@ -11,8 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from quat_audit.audit.pipeline import find
+from quat_audit.findings.finding import unit_of
 from quat_audit.rules import RULES, Rule
 from quat_audit.text import Text
+from tests.one_fault import SUBJECTS
 
 PACKAGE = Path(__file__).resolve().parents[1] / "quat_audit"
 # The panel fills templates that were translated or come from tables; everything below it writes its own.
@@ -35,15 +38,56 @@ def _texts(path: Path) -> list[ast.Call]:
     return [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "Text"]
 
 
+def _placeholders(template: str) -> set[str]:
+    return {name for _, name, _, _ in string.Formatter().parse(template) if name is not None}
+
+
 def test_every_template_is_a_literal_with_named_values() -> None:
     found = [(path, call) for path in FILES for call in _texts(path)]
     assert len(found) > 40
     for path, call in found:
         template = call.args[0]
         assert isinstance(template, ast.Constant) and isinstance(template.value, str), f"{path.name}:{call.lineno}"
-        names = {name for _, name, _, _ in string.Formatter().parse(template.value) if name is not None}
+        names = _placeholders(template.value)
         assert all(name.isidentifier() for name in names), f"{path.name}:{call.lineno}: {names}"
         assert bool(names) == (len(call.args) > 1), f"{path.name}:{call.lineno}: values without a place, or missing"
+
+
+def test_there_is_a_subject_with_the_fault_of_every_rule() -> None:
+    assert sorted(SUBJECTS) == [rule.code for rule in RULES], "add one to tests/one_fault.py"
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda r: r.code)
+def test_the_sentences_of_a_rule_speak_of_what_it_measures(rule: Rule) -> None:
+    """All of them, also those that are not true of the subject at hand: each finding carries all the figures."""
+    findings = find(rule, SUBJECTS[rule.code]())
+    assert findings
+    for finding in findings:
+        assert finding.sentences == rule.sentences and len(set(rule.sentences)) == len(rule.sentences)
+        o = finding.occurrences
+        known = set(o.measures) | {name for name, _ in o.names}
+        assert len(known) == len(o.measures) + len(o.names), "a name for two things"
+        for sentence in rule.sentences:
+            names = _placeholders(sentence)
+            assert all(name.isidentifier() for name in names), sentence
+            assert names <= known, f"{sentence!r} speaks of {names - known}, which nobody measures"
+            # A format that does not fit its value (a number's, for a name) fails here.
+            assert "{" not in sentence.format(**o.words(finding.worst))
+        assert not rule.leading or (rule.leading in o.measures and unit_of(rule.leading)), rule.leading
+        assert o.kinds == rule.kinds and o.codes[:, 3].max() < len(rule.sentences)
+        unused = set(dict(o.names)) - set().union(*map(_placeholders, (*rule.sentences, finding.headline)))
+        assert unused == set(), "names are there for the sentences only"
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda r: r.code)
+def test_the_outcome_of_a_fix_counts_what_its_kind_of_rule_changes(rule: Rule) -> None:
+    counted = {"clip": {"keys", "bones"}, "skin": {"vertices", "meshes"}}[rule.judges]
+    assert not rule.outcome or (rule.fixable and _placeholders(rule.outcome) == counted)
+    assert rule.short and len(rule.short) <= 9 and "{" not in rule.short
+
+
+def test_short_names_tell_the_rules_apart() -> None:
+    assert len({rule.short for rule in RULES}) == len(RULES)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda r: r.code)

@@ -15,6 +15,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..findings.finding import Finding
+from ..findings.fingerprint import fingerprint
 from ..findings.report import FileRepair, FileReport, Report, summary
 from ..text import escape
 from ..version import NAME, version
@@ -98,6 +99,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
     return {
         "code": finding.code,
         "rule": finding.rule,
+        "fingerprint": fingerprint(finding),
         "severity": finding.severity,
         "action": finding.action,
         "slot": finding.slot,

@@ -14,35 +14,45 @@ import numpy as np
 import pytest
 
 from quat_audit import api
-from quat_audit.findings.finding import Finding, Occurrences, worst
-from quat_audit.findings.report import Applied, ClipRow, FileRepair, FileReport, Proof, Refused, Report
+from quat_audit.findings.finding import Finding, FixKind, Severity, make_occurrences, worst_of, worst_place
+from quat_audit.findings.fingerprint import fingerprint
+from quat_audit.findings.report import Applied, ClipRow, FileRepair, FileReport, Ignored, Proof, Refused, Report
 from quat_audit.reports import FORMATS, json_report, text
 from tests.json_schema import validate
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs/report.schema.json").read_text(encoding="utf-8"))
 
 
-def finding(bone: str, excess: list[float], severity: list[str], code: str = "QA104", **changes: Any) -> Finding:
+def finding(bone: str, excess: list[float], severity: list[Severity], fix: FixKind = "safe") -> Finding:
     n = len(excess)
-    occurrences = Occurrences(
+    occurrences = make_occurrences(
         frames=np.stack([np.arange(16.0, 16 + n), np.arange(17.0, 17 + n)], axis=1),
-        kind=np.array(["visible"] * n),
-        severity=np.array(severity),
-        fix=np.array(["safe"] * n),
+        rows=np.arange(n),
+        kind="visible",
+        severity=severity,
+        fix=fix,
         measured={
             "excess_deg": np.array(excess),
             "swept_deg": 20.0 + np.array(excess),
-            "shortest_deg": np.full(n, 20.0),
+            "shortest_deg": 20.0,
         },
-        rows=np.arange(n),
+        kinds=("visible",),
     )
-    row = Finding(
-        code, "sign-flip", worst(severity), "Walk", "Rig", "Rig", bone, f'pose.bones["{bone}"].rotation_quaternion',
-        "swings the long way", "safe", occurrences,
-        where=lambda i: f"frames {16 + i}→{17 + i}",
-        what=lambda i: f"swings {20.0 + excess[i]:.1f}° where 20.0° suffices",
-    )  # fmt: skip
-    return replace(row, **changes)
+    return Finding(
+        code="QA104",
+        rule="sign-flip",
+        severity=worst_of(severity),
+        action="Walk",
+        slot="Rig",
+        owner="Rig",
+        bone=bone,
+        data_path=f'pose.bones["{bone}"].rotation_quaternion',
+        fix=fix,
+        occurrences=occurrences,
+        worst=worst_place(occurrences, np.array(excess)),
+        sentences=("swings {swept_deg:.1f}° where {shortest_deg:.1f}° suffices",),
+        leading="swept_deg",
+    )
 
 
 def full_report() -> Report:
@@ -145,10 +155,24 @@ def test_clean_files_take_one_line_and_failed_files_stand_out() -> None:
 def test_the_summary_says_what_fix_would_do() -> None:
     report = full_report()
     report.files = [f for f in report.files if f.after is None]
-    unsafe = finding("X", [1.0], ["error"], fix="unsafe")
-    unsafe = replace(unsafe, occurrences=replace(unsafe.occurrences, fix=np.array(["unsafe"])))
-    report.files[1].findings = [finding("A", [1.0], ["error"]), unsafe]
-    assert "4 findings would be repaired by `fix`, 1 needs --unsafe-fixes" in text.render(report)
+    report.files[1].findings = [finding("A", [1.0], ["error"]), finding("X", [1.0], ["error"], fix="unsafe")]
+    assert "3 findings would be repaired by `fix`, 2 need --unsafe-fixes" in text.render(report)
+    report.files[1].findings.pop()
+    assert "3 findings would be repaired by `fix`, 1 needs --unsafe-fixes" in text.render(report)
+
+
+def test_a_finding_has_its_fingerprint_wherever_it_stands() -> None:
+    report = full_report()
+    report.files[1].ignored = [Ignored(finding("Toe", [5.0], ["note"]), "meant")]
+    by_path = {file["path"]: file for file in json_report.as_dict(report)["files"]}
+    named = {f["bone"]: f["fingerprint"] for f in by_path["b/walk.blend"]["findings"]}
+    assert named == {f.bone: fingerprint(f) for f in report.files[2].findings}
+    assert len(set(named.values())) == 3, "each bone has its own"
+    # Whatever the file and its figures: here, after the repair of another file, and among what is ignored.
+    assert by_path["a/walk.glb"]["after"]["findings"][0]["fingerprint"] == named["Hand.R"]
+    (ignored,) = by_path["c/clean.bvh"]["ignored"]
+    assert ignored["fingerprint"] == fingerprint(finding("Toe", [9.0, 1.0], ["error", "note"]))
+    validate(_strict(json_report.render(report)), SCHEMA)
 
 
 @pytest.mark.parametrize("colour", [False, True])

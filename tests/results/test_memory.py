@@ -10,12 +10,12 @@ import pytest
 
 pytest.importorskip("bpy")  # the module needs none, the package that it is in does
 
-from quat_audit.audit.pipeline import clip_row
+from quat_audit.audit.pipeline import Judgement, judge
+from quat_audit.findings.finding import NONE, Figure
 from quat_audit.motion.clip import Clip
 from quat_audit.results.memory import STATES_KEPT, Results
-from quat_audit.results.rows import Filters, Place, PlaceResult, clip_result, fingerprint
+from quat_audit.results.rows import Filters, Place, PlaceResult, clip_result, clip_state
 from tests import clips
-from tests.judging import audit_clip
 
 HERE = Place(7, 1, 0, 0)
 
@@ -30,7 +30,7 @@ def long_key(bone: str) -> Clip:
 
 
 def audited(clip: Clip, place: Place = HERE) -> PlaceResult:
-    return clip_result(place, clip, "", audit_clip(clip), clip_row(clip))
+    return clip_result(place, clip, "", judge(clip))
 
 
 def shown(*results: PlaceResult) -> Results:
@@ -51,8 +51,8 @@ def labels(results: Results, **filters) -> list[str]:
 
 def test_rows_have_the_worst_figure_and_its_frame(three: Results) -> None:
     rows = {row.label: row for row in three.rows}
-    assert rows["Leg"].figure == (pytest.approx(340.0, abs=0.1), "°") and rows["Leg"].frame == 1.0
-    assert rows["Arm"].figure == (pytest.approx(270.0, abs=0.1), "°")
+    assert rows["Leg"].figure == Figure(pytest.approx(340.0, abs=0.1), "°") and rows["Leg"].frame == 1.0
+    assert rows["Arm"].figure == Figure(pytest.approx(270.0, abs=0.1), "°")
     assert rows["Toe"].key.code == "QA103" and rows["Toe"].frame == 5.0
 
 
@@ -112,9 +112,9 @@ def test_undo_and_redo_bring_back_what_was_found_in_that_state() -> None:
     results = shown(audited(broken))
     results.replace_one(audited(clean))
     assert results.rows == []
-    assert results.saw(HERE, fingerprint(broken), broken.curves.data_path)  # undo
+    assert results.saw(HERE, clip_state(broken), broken.curves.data_path)  # undo
     assert [row.label for row in results.rows] == ["Arm"] and not results.any_outdated
-    assert results.saw(HERE, fingerprint(clean), clean.curves.data_path)  # redo
+    assert results.saw(HERE, clip_state(clean), clean.curves.data_path)  # redo
     assert results.rows == [] and not results.any_outdated
 
 
@@ -134,9 +134,9 @@ def test_a_state_that_was_never_audited_keeps_the_rows_and_says_so() -> None:
 def test_another_profile_forgets_the_states_of_the_old_one() -> None:
     broken = flip()
     results = shown(audited(broken))
-    changed = clip_result(HERE, broken, "", [], clip_row(broken))
+    changed = clip_result(HERE, broken, "", Judgement((), (), ()))
     results.replace_all([changed], profile="other", scope="s", file="f")
-    assert results.saw(HERE, fingerprint(broken), ())
+    assert results.saw(HERE, clip_state(broken), ())
     assert results.rows == []
 
 
@@ -145,7 +145,7 @@ def test_states_do_not_pile_up() -> None:
     results = shown(audited(first))
     for number in range(STATES_KEPT):
         results.replace_one(audited(flip(degrees=11.0 + number)))
-    assert not results.saw(HERE, fingerprint(first), ())
+    assert not results.saw(HERE, clip_state(first), ())
 
 
 def test_a_reloaded_file_has_its_actions_under_other_numbers() -> None:
@@ -157,7 +157,7 @@ def test_a_reloaded_file_has_its_actions_under_other_numbers() -> None:
     results.rebind({HERE: there})
     moved = results.number_of(arm.key._replace(place=there))
     assert moved == 0 and results.checked == {results.rows[0].key}
-    assert results.saw(there, fingerprint(clip), clip.curves.data_path) and results.outdated(results.rows[0]) is None
+    assert results.saw(there, clip_state(clip), clip.curves.data_path) and results.outdated(results.rows[0]) is None
     assert "no longer in this file" in str(results.outdated(results.rows[1]))
 
 
@@ -174,22 +174,22 @@ def test_a_reloaded_file_has_its_actions_under_other_numbers() -> None:
     ],
     ids=lambda change: next(iter(change)),
 )
-def test_the_fingerprint_sees_every_change_of_the_curves(change) -> None:
+def test_the_state_sees_every_change_of_the_curves(change) -> None:
     clip = flip()
     ((name, edit),) = change.items()
     edited = edit(getattr(clip.curves, name))
     if isinstance(edited, np.ndarray):
         edited = edited.astype(getattr(clip.curves, name).dtype)
-    assert fingerprint(replace(clip, curves=replace(clip.curves, **{name: edited}))) != fingerprint(clip)
-    assert fingerprint(flip()) == fingerprint(clip)
+    assert clip_state(replace(clip, curves=replace(clip.curves, **{name: edited}))) != clip_state(clip)
+    assert clip_state(flip()) == clip_state(clip)
 
 
-def test_the_fingerprint_does_not_see_the_current_frame() -> None:
+def test_the_state_does_not_see_the_current_frame() -> None:
     """An animated component's stored value is what the current frame shows; only one without a curve is played."""
     whole, partial = flip(), clips.quaternion_clip([1, 11], clips.turns("X", [0.0, 20.0]), components=(0, 1, 2))
     for clip, same in ((whole, True), (partial, False)):
         posed = replace(clip, tracks=replace(clip.tracks, pose=clip.tracks.pose + 0.25))
-        assert (fingerprint(posed) == fingerprint(clip)) is same
+        assert (clip_state(posed) == clip_state(clip)) is same
 
 
 def test_the_figure_is_none_where_a_rule_measures_no_angle() -> None:
@@ -205,6 +205,11 @@ def test_locked_rows_say_why_and_are_not_fixable() -> None:
     assert results.summary().safe == 0
     results.checked = {row.key}
     assert results.checked_rows() == []
+    # The report that the panel writes says what the audit of the file says.
+    (finding,) = results.report("walk.blend").findings
+    assert (finding.fix, finding.occurrences.fix.tolist()) == (NONE, [NONE])
+    assert finding.message.endswith(" (linked from lib.blend)")
+    assert (finding,) == judge(flip(read_only="linked from lib.blend")).findings
 
 
 def test_the_report_leaves_out_what_is_gone(three: Results) -> None:

@@ -42,6 +42,37 @@ def test_a_stale_page_and_a_page_too_many_are_noticed(tmp_path: Path) -> None:
     assert make_docs.stale(tmp_path) == ["QA101.md", "QA104.md", "QA999.md"]
 
 
+def test_the_table_of_the_readme_is_fresh() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert make_docs.with_table(readme) == readme, "run scripts/make_docs.py"
+    section = readme.partition("\n## Rules\n")[2].partition("\n## ")[0]
+    rows = [line for line in section.splitlines() if line.startswith("| QA")]
+    assert re.findall(r"(QA\d{3}) ([a-z-]+)", "\n".join(rows)) == [(rule.code, rule.name) for rule in RULES]
+    for row in rows:
+        hundred, *codes = re.findall(r"\bQA\d", row)
+        assert codes and set(codes) == {hundred}, row
+
+
+def test_a_stale_table_is_noticed_and_made_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    old = tmp_path / "README.md"
+    old.write_text(readme.replace("sign-flip · ", ""), encoding="utf-8")
+    monkeypatch.setattr(make_docs, "README", old)
+    assert make_docs.main(["--check"]) == 1 and old.read_text(encoding="utf-8") != readme
+    assert make_docs.main([]) == 0 and old.read_text(encoding="utf-8") == readme
+    assert make_docs.main(["--check"]) == 0
+
+
+@pytest.mark.parametrize(
+    "readme",
+    ["no table", make_docs.BEGIN, make_docs.END + make_docs.BEGIN, 2 * (make_docs.BEGIN + make_docs.END)],
+    ids=["none", "no end", "turned round", "two"],
+)
+def test_a_readme_without_its_marks_is_refused(readme: str) -> None:
+    with pytest.raises(ValueError, match="README.md needs one line '<!-- rules: made by"):
+        make_docs.with_table(readme)
+
+
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
 def test_a_page_says_it_all(rule: Rule) -> None:
     page = make_docs.page(rule)

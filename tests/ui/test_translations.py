@@ -91,8 +91,8 @@ def test_a_language_is_sorted_so_that_a_change_is_a_line() -> None:
 
 def test_texts_of_rules_and_profiles_are_collected(texts: dict[str, str]) -> None:
     for rule in RULES:
-        assert rule.summary in texts
-        assert rule.remedy in texts
+        said = {rule.short, rule.summary, rule.remedy, rule.outcome, *rule.sentences} - {""}
+        assert sorted(said - set(texts)) == []
     for profile in PROFILES:
         assert profile.label in texts
         assert profile.description in texts
@@ -182,6 +182,26 @@ def test_words_that_mean_something_else_to_blender_have_our_context() -> None:
 def test_the_collector_finds(source: str, expected: list[str]) -> None:
     found = [text for text, _ in interface_texts.texts_of(ast.parse(source), "x.py", interface=True)]
     assert sorted(set(found)) == sorted(expected)
+
+
+@pytest.mark.parametrize(
+    "source, expected",
+    [
+        ('SENTENCES = ("one {a}", "two " "parts")', ["one {a}", "two parts"]),
+        ('SENTENCES: tuple[str, ...] = ("one",)\nHEADLINE = "in English only"', ["one"]),
+        (
+            'RULE: Rule[Clip] = Rule(code="QA", short="s", summary="sum", remedy="r", outcome="o")',
+            ["s", "sum", "r", "o"],
+        ),
+        # What is put together cannot be translated.
+        ('SENTENCES = ("one " + WHAT,)', [None]),
+        ("SENTENCES = (ONE, f'{two} keys')", [None, None]),
+        ("SENTENCES = OTHERS", [None]),
+        ('Rule(summary="a " + b)', [None]),
+    ],
+)
+def test_the_collector_finds_what_a_rule_says(source: str, expected: list[str | None]) -> None:
+    assert [text for text, _ in interface_texts.rule_texts(ast.parse(source), "rules/qa.py")] == expected
 
 
 @pytest.mark.parametrize(

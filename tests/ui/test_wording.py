@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("bpy")
 
-from quat_audit.results.rows import Figure
+from quat_audit.findings.finding import Figure
 from quat_audit.rules import RULES
 from quat_audit.text import Text
 from quat_audit.ui import wording
@@ -33,10 +33,16 @@ def test_every_line_fits_and_no_letter_is_lost(text: str, width: int) -> None:
     assert "".join("".join(lines).split()) == "".join(text.split())
 
 
-def test_every_rule_has_a_short_name_that_fits_a_row() -> None:
-    assert set(wording.SHORT_NAMES) == {rule.code for rule in RULES}
-    assert all(len(name) <= 9 for name in wording.SHORT_NAMES.values())
-    assert len(set(wording.SHORT_NAMES.values())) == len(RULES)
+def test_the_words_of_a_rule_are_its_own_and_an_unknown_code_is_shown_as_it_is() -> None:
+    for rule in RULES:
+        assert wording.short_name(rule.code) == rule.short
+        assert wording.summary_of(rule.code) == rule.summary
+        assert wording.remedy_of(rule.code) == rule.remedy
+    assert (wording.short_name("QA999"), wording.summary_of("QA999"), wording.remedy_of("QA999")) == (
+        "QA999",
+        "QA999",
+        "",
+    )
 
 
 def test_a_text_within_a_text_is_filled_too() -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from ...audit.pipeline import judge
 from ...audit.repair import Repair, repair
 from ...audit.settings import Settings
 from ...audit.skin_proof import STILL_MM, prove_skin
@@ -41,7 +42,9 @@ def repair_meshes(wanted: Mapping[Place, Sequence[Row]], settings: Settings, uns
             outcome.failed.append(Text("{error}; nothing was changed there", {"error": why}))
             unjudged.add(place)
             continue
-        outcome.outdated += len(only - done.met)
+        # What the repair of another object of the same mesh has mended was there, too.
+        met = done.met if current is one else done.met | _places(one, settings)
+        outcome.outdated += len(only - met)
         if _write(current, done, unsafe, outcome):
             changed.add(obj.data.session_uid)
     for place, one in posed.items():
@@ -50,6 +53,11 @@ def repair_meshes(wanted: Mapping[Place, Sequence[Row]], settings: Settings, uns
         obj, _, _ = skin.find(one.record)
         current = replace(one, record=skin.read_object(obj))
         RESULTS.replace_one(auditing.audit_posed(current, settings))
+
+
+def _places(posed: PosedMesh, settings: Settings) -> set[tuple[str, str]]:
+    """(code, data path) of all that is found in a mesh."""
+    return {(finding.code, finding.data_path) for finding in judge(posed.subject, settings).findings}
 
 
 def _read(wanted: Mapping[Place, Sequence[Row]], outcome: Outcome) -> list[PosedMesh]:

@@ -11,7 +11,7 @@ import pytest
 bpy = pytest.importorskip("bpy")
 
 from quat_audit import api
-from quat_audit.audit.pipeline import skin_not_evaluated
+from quat_audit.audit.pipeline import judge
 from quat_audit.blender import compat, playback, pose
 from quat_audit.blender.skin import fingerprint
 from quat_audit.blender.skin import mesh as skin
@@ -235,7 +235,7 @@ def test_a_twist_that_cannot_be_judged_is_not_judged(on: bool, change: Any) -> N
     change(obj, rig)
     assert not {"QA605", "QA606"} & {f.code for f in api.audit_mesh(obj)}
     (posed,), _ = posed_skin.read_posed()
-    said = [why for what, why in skin_not_evaluated(posed.record.skin) if what == "Tube"]
+    said = [why for what, why in judge(posed.subject).not_evaluated if what == "Tube"]
     assert said[-1] == "what shows of its deformation is not measured, for the reasons given" and len(said) == 2
     assert said[0] in source.read(obj).notes
 

@@ -102,6 +102,8 @@ def test_ignore_is_kept_in_the_action_and_taken_back(said, tmp_path: Path) -> No
     assert ops.ignore() == {"FINISHED"}
     (kept,) = ignore.list_ignores(action)
     assert (kept.code, kept.data_path, kept.reason) == ("QA104", 'pose.bones["Arm"].rotation_quaternion', "a cartwheel")
+    # Two steps of 340°: more of them, or wider, would not be what was ignored.
+    assert (kept.count, kept.figure) == (2, pytest.approx(340.0, abs=0.1))
     assert [row.label for row in RESULTS.rows] == ["Leg"] and state().ignore_reason == ""
     drawn = draw_all().text
     assert "1 ignored" in drawn and "a cartwheel" in drawn and "QA104 Arm" in drawn

@@ -51,7 +51,7 @@ def test_locks_groups_and_modifiers_are_part_of_the_state(faulty, change) -> Non
     body, _ = faulty
     audit()
     state = auditing.state_of(body)
-    assert state == RESULTS.shown(Place(body.session_uid, kind=MESH)).fingerprint == auditing.state_of(body)
+    assert state == RESULTS.shown(Place(body.session_uid, kind=MESH)).state == auditing.state_of(body)
     change(body)
     assert auditing.state_of(body) != state
 
