@@ -286,13 +286,18 @@ def _unproven(before: Subject, after: Subject) -> dict[str, str]:
 
 def _worse(before: Subject, state: _State[S], settings: Settings) -> bool:
     """More findings are errors than before."""
-    if state.subject is before or not state.errors:
+    if state.subject is before:
+        return False
+    # The last pass met all that has a fix. Of the rest, what has to pose the mesh again waits for the file's audit.
+    unmet = [rule for rule in rules_for(before, settings) if rule.fix is None and rule.keys_only]
+    if not state.errors and not _errors(state.subject, settings, unmet):
         return False
     return _errors(state.subject, settings) > _errors(before, settings)
 
 
-def _errors(subject: Subject, settings: Settings) -> int:
-    found = (f for rule in rules_for(subject, settings) for f in find(rule, subject, settings.limits))
+def _errors(subject: Subject, settings: Settings, rules: Collection[AnyRule] | None = None) -> int:
+    chosen = rules_for(subject, settings) if rules is None else rules
+    found = (f for rule in chosen for f in find(rule, subject, settings.limits))
     return sum(f.severity == ERROR for f in found)
 
 
