@@ -120,11 +120,13 @@ def read_action_steps(
                 clips.append(BlenderClip(end.value, uid, *place))
                 done += len(end.value.curves.co)
                 break
-            again = None
+            if again is not None:
+                # To find thousands of curves anew takes longer than a slice on a busy machine: that alone is no step.
+                again, since = None, time.perf_counter()
             if time.perf_counter() - since > slice_seconds:
                 yield done + keys, total, ()
                 action, curve_set = _find_place(uid, name, *place)
-                again, since = list(curve_set.fcurves), time.perf_counter()
+                again = list(curve_set.fcurves)
         yield done, total, ()
     yield total, total, tuple(clips)
 
