@@ -17,9 +17,8 @@ from quat_audit.audit.repair import repair_clip
 from quat_audit.findings.finding import FileReport, Report
 from quat_audit.findings.ignores import SCHEMA as IGNORES_SCHEMA
 from quat_audit.findings.ignores import Ignore, as_text, from_text
+from tests import schemas
 from tests.clips import joined, quaternion_clip, turns, values_of
-from tests.json_schema import validate
-from tests.reports.test_reports import SCHEMA
 
 ARM, LEG = 'pose.bones["Arm"].rotation_quaternion', 'pose.bones["Leg"].rotation_quaternion'
 
@@ -100,11 +99,12 @@ def test_a_repair_leaves_alone_what_is_ignored(unsafe: bool) -> None:
     assert every.applied == () and every.refused == ()
 
 
+@pytest.mark.tools
 def test_reports_say_what_was_ignored_and_why() -> None:
     kept, ignored = audit_and_split(two_flips(Ignore("QA104", ARM, "a cartoon spin")))
     report = Report([FileReport("a.blend", findings=kept, ignored=ignored)])
     document = json.loads(reports.FORMATS["json"](report))
-    validate(document, SCHEMA)
+    schemas.check(document, schemas.REPORT)
     (row,) = document["files"][0]["ignored"]
     assert (row["code"], row["data_path"], row["reason"]) == ("QA104", ARM, "a cartoon spin")
     assert row["occurrences"] and row["severity"] == "error"
