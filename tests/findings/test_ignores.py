@@ -34,6 +34,7 @@ ignore = st.builds(Ignore, text.filter(bool), text.filter(bool), text, text)
 
 
 @given(st.lists(ignore, max_size=5))
+@pytest.mark.slow
 def test_what_is_written_is_read_again_sorted_and_without_doubles(ignores: list[Ignore]) -> None:
     written = as_text(ignores)
     assert list(from_text(written)) == sorted(set(ignores))

@@ -34,6 +34,8 @@ from quat_audit.rules import RULES
 from tests.clips import channel_clip, free_handles, joined, random_quaternions, track_clip, turns
 from tests.contract import assert_contract, assert_same, at_fault, fixable
 
+pytestmark = pytest.mark.slow
+
 fixed = settings(
     derandomize=True, deadline=None, max_examples=100, database=None, suppress_health_check=list(HealthCheck)
 )
