@@ -71,7 +71,7 @@ def test_a_line_of_the_list() -> None:
     assert set(icons._collection[0]) == set(icons.COLOURS)
 
 
-def test_a_draw_does_the_same_work_for_ten_and_for_a_thousand_findings() -> None:
+def test_a_draw_does_the_same_work_for_twenty_and_for_a_thousand_findings() -> None:
     """Counted in calls, and in steps of the interpreter, which no other program on the machine makes more."""
     ui_list = SimpleNamespace(bitflag_filter_item=1 << 30)
 
@@ -88,7 +88,7 @@ def test_a_draw_does_the_same_work_for_ten_and_for_a_thousand_findings() -> None
             )
 
     calls, unchanged, after_a_change = [], [], []
-    for count in (10, 1000):
+    for count in (20, 1000):
         bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
         scenes.broken_rig([f"Bone.{n:04d}" for n in range(count)])
         scenes.audit()
@@ -103,7 +103,7 @@ def test_a_draw_does_the_same_work_for_ten_and_for_a_thousand_findings() -> None
     assert calls[0] == calls[1]
     assert unchanged[1] <= 1.01 * unchanged[0] and unchanged[0] <= MOST_STEPS
     # Blender's list wants a flag for each row, and those are made anew: that is all that may grow.
-    assert after_a_change[1] <= 1.01 * after_a_change[0] + FLAG_STEPS * 990 and after_a_change[0] <= MOST_STEPS
+    assert after_a_change[1] <= 1.01 * after_a_change[0] + FLAG_STEPS * 980 and after_a_change[0] <= MOST_STEPS
 
 
 def test_typing_into_the_search_changes_what_is_listed() -> None:
