@@ -165,3 +165,15 @@ def test_audit_waits_for_the_report_after_ctrl_c(monkeypatch: pytest.MonkeyPatch
         assert audit.main(["audit", "none.glb"]) == 2
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def test_the_window_test_reaches_for_modules_that_are_there() -> None:
+    named = {
+        name
+        for path in (ROOT / "scripts").glob("ui_*.py")
+        for name in re.findall(r'\bmodule\("([\w.]+)"\)', path.read_text(encoding="utf-8"))
+    }
+    assert len(named) >= 5
+    assert [
+        n for n in sorted(named) if not (ROOT / "quat_audit" / n.replace(".", "/")).with_suffix(".py").is_file()
+    ] == []
