@@ -24,7 +24,7 @@ from typing import Any
 
 import bench_skinning
 import environment
-from bench_timing import Row, in_turn, profiled, timed
+from bench_timing import Row, in_turn, profiled, take_output, timed
 
 
 def main(arguments: list[str]) -> int:
@@ -46,13 +46,15 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--file", type=Path, help="a .glb for the row of file bytes (default: a baked one is made)")
     chosen = parser.parse_args(arguments)
     sys.path.insert(0, str(environment.ROOT))
+    out = take_output()
     import bpy
 
     rows = list(_rows(chosen.repeat, chosen.profile, chosen.file, chosen.largest))
     if chosen.json:
-        print(json.dumps({"blender": bpy.app.version_string, "rows": [row._asdict() for row in rows]}, indent=2))
+        document = {"blender": bpy.app.version_string, "rows": [row._asdict() for row in rows]}
+        print(json.dumps(document, indent=2), file=out, flush=True)
     else:
-        print(_table(bpy.app.version_string, rows))
+        print(_table(bpy.app.version_string, rows), file=out, flush=True)
     return 0
 
 

@@ -6,10 +6,12 @@ from __future__ import annotations
 import cProfile
 import io
 import math
+import os
 import pstats
+import sys
 import time
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import NamedTuple, TextIO
 
 
 class Row(NamedTuple):
@@ -41,6 +43,17 @@ def timed(work: Callable[[], object]) -> Callable[[], float]:
         return time.perf_counter() - start
 
     return measure
+
+
+def take_output() -> TextIO:
+    """Standard output for the caller alone; whatever else writes there from now on goes to standard error.
+
+    By file descriptor, and to the end of the process: Blender writes from C, some of it when it is taken down.
+    """
+    sys.stdout.flush()
+    own = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+    return own
 
 
 def profiled(work: Callable[[], object], wanted: bool) -> str:

@@ -12,6 +12,7 @@ The same sources give the same bytes. A Blender is not needed: the builder comes
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import re
 import shutil
 import subprocess
@@ -179,9 +180,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--allow-dirty", action="store_true", help="build what is not committed, too")
     options = parser.parse_args(arguments)
     try:
-        if not blender_tool.available():
-            # Another Python has the wheel: the same script, run there.
-            python = environment.ensure(environment.fitting_wheel())
+        if not blender_tool.available() or importlib.util.find_spec("markdown_it") is None:
+            # Another Python has the wheel and what makes the pages: the same script, run there.
+            python = environment.ensure(environment.fitting_wheel(), dev=True)
             command = [str(python), __file__, *(sys.argv[1:] if arguments is None else arguments)]
             return subprocess.run(command, env=environment.clean_environment(), check=False).returncode
         made = build(environment.ROOT, options.output, allow_dirty=options.allow_dirty)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Virtual environments with a bpy wheel, made once and kept outside the checkout.
+"""Virtual environments with a bpy wheel or without, made once and kept outside the checkout.
 
 Only the standard library, and no syntax newer than Python 3.8, so that a wrong Python gets a message
 and not a syntax error. An environment is finished when its stamp is written last: one that an interrupted
@@ -42,9 +42,12 @@ MATRIX = (
 DEFAULT = {"3.11": MATRIX[1], "3.13": MATRIX[3]}
 
 
+# What the tests of pure code run on, a NumPy for each Python: the oldest that a supported Blender ships, and one as new
+# as the wheels of that Python take.
+NUMPY = {"3.11": "1.26.4", "3.13": "2.5.5"}
 # NumPy's types differ from version to version, and each wheel brings another one: mypy reads those of this one
 # (Blender 4.5's and 5.0's), whatever Python it runs on.
-TYPES_OF_NUMPY = "1.26.4"
+TYPES_OF_NUMPY = NUMPY["3.11"]
 
 
 class SetupError(Exception):
@@ -91,19 +94,29 @@ def ensure(wheel: Wheel, dev: bool = False, python: str | None = None) -> Path:
     With dev, the tools of requirements-dev.txt are in it too. Raises SetupError when pip fails.
     """
     base = python or find_python(wheel.python)
-    folder = cache() / "envs" / f"bpy-{wheel.bpy}-py{wheel.python}"
-    inside = folder / ("Scripts" if os.name == "nt" else "bin") / PYTHON
+    folder = _folder(f"bpy-{wheel.bpy}-py{wheel.python}")
     with _lock(folder):
-        _stage(folder, inside, "runtime", wheel.bpy, base, ["bpy==" + wheel.bpy])
+        _stage(folder, "runtime", wheel.bpy, base, ["bpy==" + wheel.bpy], " (bpy is a few hundred megabytes)")
         if dev:
-            _stage(folder, inside, "dev", _digest(REQUIREMENTS), base, ["-r", str(REQUIREMENTS)])
-    return inside
+            _stage(folder, "dev", _digest(REQUIREMENTS), base, ["-r", str(REQUIREMENTS)])
+    return _inside(folder)
+
+
+def ensure_pure(version: str, python: str | None = None) -> Path:
+    """The interpreter of an environment for pure code: NumPy and the tools, no bpy. SetupError as `ensure`."""
+    base = python or find_python(version)
+    numpy = NUMPY[version]
+    folder = _folder(f"pure-py{version}")
+    with _lock(folder):
+        _stage(folder, "runtime", numpy, base, ["numpy==" + numpy])
+        _stage(folder, "dev", _digest(REQUIREMENTS), base, ["-r", str(REQUIREMENTS)])
+    return _inside(folder)
 
 
 def ensure_tools() -> Path:
     """The interpreter of an environment for ruff and mypy alone, the same on every Python. SetupError as `ensure`."""
-    folder = cache() / "envs" / "tools-py{}.{}".format(*sys.version_info[:2])
-    inside = folder / ("Scripts" if os.name == "nt" else "bin") / PYTHON
+    folder = _folder("tools-py{}.{}".format(*sys.version_info[:2]))
+    inside = _inside(folder)
     wanted = _digest(REQUIREMENTS) + TYPES_OF_NUMPY
     with _lock(folder):
         stamp = folder / "tools.stamp"
@@ -111,30 +124,41 @@ def ensure_tools() -> Path:
             return inside
         shutil.rmtree(str(folder), ignore_errors=True)
         _call([sys.executable, "-m", "venv", str(folder)], "making a virtual environment failed")
-        pip = [str(inside), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]
-        _call([*pip, "-r", str(REQUIREMENTS)], "installing the tools failed")
+        _call([*_pip(inside), "-r", str(REQUIREMENTS)], "installing the tools failed")
         # Never imported, only read: so it need not be built for this Python.
         where = "import sysconfig; print(sysconfig.get_path('purelib'))"
         site = _said([str(inside), "-X", "utf8", "-c", where])
         if not site:
             raise SetupError(f"{inside} does not say where its packages are: remove {folder} and try again")
         types = ["--target", site, "--python-version", "3.11", "--only-binary", ":all:", "--no-deps"]
-        _call([*pip, *types, "numpy==" + TYPES_OF_NUMPY], "installing NumPy's types failed")
+        _call([*_pip(inside), *types, "numpy==" + TYPES_OF_NUMPY], "installing NumPy's types failed")
         stamp.write_text(wanted, encoding="utf-8")
     return inside
 
 
-def _stage(folder: Path, inside: Path, stage: str, wanted: str, base: str, install: list[str]) -> None:
+def _folder(name: str) -> Path:
+    return cache() / "envs" / name
+
+
+def _inside(folder: Path) -> Path:
+    return folder / ("Scripts" if os.name == "nt" else "bin") / PYTHON
+
+
+def _pip(inside: Path) -> list[str]:
+    return [str(inside), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]
+
+
+def _stage(folder: Path, stage: str, wanted: str, base: str, install: list[str], remark: str = "") -> None:
+    inside = _inside(folder)
     stamp = folder / f"{stage}.stamp"
     if inside.exists() and stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
         return
     if stage == "runtime":
-        print(f"Making {folder} (once; bpy is a few hundred megabytes) …", file=sys.stderr, flush=True)
+        print(f"Making {folder}, once{remark} …", file=sys.stderr, flush=True)
         shutil.rmtree(str(folder), ignore_errors=True)
         _call([base, "-m", "venv", str(folder)], "making a virtual environment failed")
     stamp.unlink() if stamp.exists() else None
-    pip = [str(inside), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]
-    _call([*pip, *install], "installing {} failed".format(" ".join(install)))
+    _call([*_pip(inside), *install], "installing {} failed".format(" ".join(install)))
     stamp.write_text(wanted, encoding="utf-8")
 
 

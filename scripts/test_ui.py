@@ -15,6 +15,7 @@ The last line is `N passed, M failed`; the exit code is 0 when nothing failed.
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import json
 import os
 import re
@@ -51,13 +52,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--output", type=Path, metavar="DIR", help="for screenshots and logs; default: thrown away")
     parser.add_argument("--language", action="append", choices=LANGUAGES, help="default: all (repeatable)")
     parser.add_argument("--only", metavar="STEP", help="one step of scripts/ui_steps.py (or ui_…_steps.py), by name")
+    parser.add_argument("--without", metavar="STEP", action="append", default=[], help="all but this one (repeatable)")
     parser.add_argument("--virtual-screen", action="store_true", help="take the pictures from X: nobody else uses it")
     options = parser.parse_args(arguments)
     tally = Tally()
     with tempfile.TemporaryDirectory(prefix="quat_audit_ui_") as temporary:
         try:
             _run(options, Path(temporary), tally)
-        except (OSError, subprocess.SubprocessError, build_extension.BuildError) as error:
+        except (OSError, subprocess.SubprocessError, build_extension.BuildError, environment.SetupError) as error:
             tally.say(False, "setting up", str(error))
     print(f"{tally.passed} passed, {tally.failed} failed", flush=True)
     return 1 if tally.failed or not tally.passed else 0
@@ -91,6 +93,14 @@ def _run(options: argparse.Namespace, work: Path, tally: Tally) -> None:
 
 def _build(blender: str, work: Path, output: Path) -> Path:
     """The zip as scripts/build_extension.py stages it, built by the Blender under test."""
+    if importlib.util.find_spec("markdown_it") is None:
+        # The pages of the documentation need it: in the environment of the build it is.
+        python = environment.ensure(environment.fitting_wheel(), dev=True)
+        script = environment.ROOT / "scripts" / "build_extension.py"
+        command = [str(python), str(script), "--allow-dirty", "--output", str(work / "built")]
+        with open(output / "build.log", "wb") as log:
+            subprocess.run(command, stdout=log, stderr=subprocess.STDOUT, check=True)
+        return next((work / "built").glob("*.zip"))
     package = environment.ROOT / build_extension.PACKAGE
     found = [path for path in package.rglob("*") if path.is_file() and "__pycache__" not in path.parts]
     names = sorted(path.relative_to(environment.ROOT).as_posix() for path in found)
@@ -115,6 +125,7 @@ def _session(options: argparse.Namespace, work: Path, scenes: Path, output: Path
         "output": str(output),
         "record": str(record),
         "only": options.only or "",
+        "without": options.without,
         "virtual_screen": options.virtual_screen,
     }
     log = output / f"blender-{language}.log"

@@ -19,7 +19,7 @@ _FLIP = ("QA104", "Arm.R")
 
 
 def _state() -> Any:
-    return ui_steps.module("ui.comparing").STATE
+    return ui_steps.module("ui.comparison.state").STATE
 
 
 def _scene_digest() -> str:

@@ -35,7 +35,7 @@ def _viewport(window: Any) -> Any:
 
 
 def _comparison() -> Any:
-    return module("ui.comparing").STATE
+    return module("ui.comparison.state").STATE
 
 
 def _both_on(hands: Hands) -> Turns:
@@ -157,7 +157,7 @@ def disabled_while_on(hands: Hands) -> Turns:
     """The extension is switched off under its own drawings, and on again."""
     bare, before = yield from _both_on(hands)
     hands.snap("hostile-both-on")
-    held, state = module("ui.preview"), _comparison()
+    held, state = module("ui.preview.state"), _comparison()
     bpy.ops.preferences.addon_disable(module=EXTENSION)
     yield from hands.settle()
     left = (list(held.ON), list(held._draw_handles), list(state.handles), state.shown)
@@ -219,7 +219,7 @@ def files_while_on(hands: Hands) -> Turns:
 
 
 def _nothing_left(hands: Hands, name: str) -> Turns:
-    held, state = module("ui.preview"), _comparison()
+    held, state = module("ui.preview.state"), _comparison()
     left = (len(held.ON), len(held._draw_handles), len(state.handles), state.shown is not None)
     hands.check(f"{name}: both are off, no draw handler is left", left == (0, 0, 0, False), left)
     yield

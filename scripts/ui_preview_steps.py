@@ -30,7 +30,7 @@ def choices() -> Any:
 
 def preview() -> Any:
     """The preview that is on, or None."""
-    return module("ui.preview").current()
+    return module("ui.preview.state").current()
 
 
 def everything(mesh_object: str = ui_scenes.SKINNED, armature: str = ui_scenes.SKIN_RIG) -> dict[str, Any]:

@@ -41,9 +41,13 @@ def _steps(language: str) -> list[Callable[[ui_driver.Hands], ui_driver.Turns]]:
 
 def _all(hands: ui_driver.Hands) -> ui_driver.Turns:
     """Every step, each by itself: one that gets stuck does not hide the others."""
+    known = {"", *(step.__name__ for part in PARTS for step in part.STEPS)}
+    for name in (hands.plan["only"], *hands.plan["without"]):
+        if name not in known:
+            hands.check(f"there is a step {name}", False)
     for step in _steps(hands.plan["language"]):
         name = step.__name__
-        if hands.plan["only"] not in ("", name):
+        if hands.plan["only"] not in ("", name) or name in hands.plan["without"]:
             continue
         hands.write({"step": name})
         try:

@@ -140,7 +140,7 @@ def skin_esc(hands: Hands) -> Turns:
     scene.frame_end = 4000
     scene.frame_set(7)
     # An audit measures 500 frames at most: a step of no time makes it last.
-    pose = module("blender.posed_skin")
+    pose = module("blender.skin.posed")
     most, pose.MOST_FRAMES = pose.MOST_FRAMES, 4000
     faulty = _weights()
     seen: set[int] = set()

@@ -33,7 +33,7 @@ def module(name: str) -> Any:
 
 
 def results() -> Any:
-    return module("ui.results").RESULTS
+    return module("results.memory").RESULTS
 
 
 def state() -> Any:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import sys
@@ -15,7 +16,17 @@ if os.name == "nt":
     os.environ.setdefault("PYTHONIOENCODING", "utf-8")
 
 _STATUS = pytest.StashKey[int]()
-_CASES = Path(__file__).resolve().parents[1] / "../shared/cases"
+_TESTS = Path(__file__).resolve().parent
+_CASES = _TESTS / "../../shared/cases"
+# All that needs Blender's Python module, and nothing else does: scripts/test.py runs these on every wheel, and the
+# rest once a Python, where there is no bpy.
+_WITH_BPY = ("blender", "ui")
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Without bpy, `pytest` means the tests of pure code: nothing is skipped, the others are not part of it."""
+    apart = collection_path.parent == _TESTS and collection_path.name in _WITH_BPY
+    return True if apart and importlib.util.find_spec("bpy") is None else None
 
 
 @pytest.fixture(scope="session")

@@ -23,7 +23,11 @@ PATH_SAMPLES = 24
 Vector = list[float]
 
 
-def scalar_value(clip: Clip, curve: int, time: float) -> float:
+# (curve, time) → value, of easing equations.
+Eased = dict[tuple[int, float], float]
+
+
+def scalar_value(clip: Clip, curve: int, time: float, eased: Eased | None = None) -> float:
     """Value of one curve at one time, without Cycles: between keys, at them, and beyond them."""
     curves = clip.curves
     rows = curves.rows(curve)
@@ -44,7 +48,8 @@ def scalar_value(clip: Clip, curve: int, time: float) -> float:
     if mode in (LINEAR, SLERP):
         return y0 + (y1 - y0) * part
     if mode != BEZIER:
-        return float(evaluate(curves, np.array([curve]), np.array([time]))[0])
+        known = eased or _eased(clip, [curve], [time])
+        return known[curve, time]
     right = _clamped((x0, y0), tuple(float(v) for v in curves.handle_right[start + at]), x1 - x0)
     left = _clamped((x1, y1), tuple(float(v) for v in curves.handle_left[start + at + 1]), x1 - x0)
     if any(not math.isfinite(v) for v in (y0, y1, *right, *left)):
@@ -85,12 +90,24 @@ def _bernstein(p0: float, p1: float, p2: float, p3: float, u: float) -> float:
     return v * v * v * p0 + 3 * v * v * u * p1 + 3 * v * u * u * p2 + u * u * u * p3
 
 
-def scalar_raw(clip: Clip, track: int, time: float) -> Vector:
+def _eased(clip: Clip, curves: Sequence[int], times: Sequence[float]) -> Eased:
+    """What the package's easing equations give, for curves that have such keys: at all the times at once."""
+    plain = (CONSTANT, LINEAR, BEZIER, SLERP)
+    found: Eased = {}
+    for curve in curves:
+        if not np.isin(clip.curves.interpolation[clip.curves.rows(curve)], plain).all():
+            values = evaluate(clip.curves, np.full(len(times), curve), np.array(times))
+            found |= {(curve, time): float(value) for time, value in zip(times, values, strict=True)}
+    return found
+
+
+def scalar_raw(clip: Clip, track: int, time: float, eased: Eased | None = None) -> Vector:
     """All components of a track at one time; an absent curve plays the stored pose."""
     n = COMPONENTS[clip.tracks.kind[track]]
     curves = clip.tracks.curves[track, :n]
     return [
-        scalar_value(clip, int(c), time) if c >= 0 else float(clip.tracks.pose[track, i]) for i, c in enumerate(curves)
+        scalar_value(clip, int(c), time, eased) if c >= 0 else float(clip.tracks.pose[track, i])
+        for i, c in enumerate(curves)
     ]
 
 
@@ -170,9 +187,10 @@ def path_deg(clip: Clip, track: int, start: float, end: float) -> float | None:
         ends = [scalar_rotation(clip, track, scalar_raw(clip, track, t)) for t in (start, end)]
         return None if None in ends else turn_deg(ends[0], ends[1])  # type: ignore[arg-type]
     total, last = 0.0, None
-    for step in range(PATH_SAMPLES + 1):
-        time = start + (end - start) * step / PATH_SAMPLES if step < PATH_SAMPLES else end
-        raw = scalar_raw(clip, track, time)
+    times = [start + (end - start) * step / PATH_SAMPLES for step in range(PATH_SAMPLES)] + [end]
+    eased = _eased(clip, [int(c) for c in clip.tracks.curves[track] if c >= 0], times)
+    for time in times:
+        raw = scalar_raw(clip, track, time, eased)
         rotation = scalar_rotation(clip, track, raw)
         if rotation is None:
             if not all(map(math.isfinite, raw)):

@@ -92,12 +92,17 @@ def _name(path: Path) -> str:
 
 
 @cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
 def _imports(path: Path) -> tuple[Import, ...]:
     return tuple(_read_imports(path))
 
 
 def _read_imports(path: Path) -> Iterator[Import]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = _tree(path)
     top = set(map(id, tree.body))
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
@@ -133,9 +138,7 @@ def _room(name: str) -> str:
 
 def test_every_module_has_its_floor_and_every_floor_its_modules() -> None:
     # A room's own docstring says where things are; it stands nowhere unless it has code.
-    named = {
-        _room(_name(p)) for p in FILES if p.stem != "__init__" or len(ast.parse(p.read_text(encoding="utf-8")).body) > 1
-    }
+    named = {_room(_name(p)) for p in FILES if p.stem != "__init__" or len(_tree(p).body) > 1}
     assert "" not in named, [_name(p) for p in FILES if not _room(_name(p))]
     assert {entry for floor in _floors() for entry in floor} == named
 
@@ -172,7 +175,7 @@ def test_only_the_adapter_imports_blender_and_nothing_imports_the_package_by_nam
 
 def test_only_the_command_line_prints() -> None:
     for path in FILES:
-        calls = [n.func for n in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(n, ast.Call)]
+        calls = [n.func for n in ast.walk(_tree(path)) if isinstance(n, ast.Call)]
         prints = [call for call in calls if isinstance(call, ast.Name) and call.id == "print"]
         assert not prints or _name(path).startswith("cli/"), _name(path)
 
@@ -181,7 +184,7 @@ def test_every_file_says_its_licence_and_what_it_is_and_stays_short() -> None:
     for path in FILES:
         text = path.read_text(encoding="utf-8")
         assert text.startswith("# SPDX-License-Identifier: GPL-3.0-or-later\n"), path
-        assert ast.get_docstring(ast.parse(text)), f"{path}: no module docstring"
+        assert ast.get_docstring(_tree(path)), f"{path}: no module docstring"
         assert text.count("\n") <= 420, path
         assert path.stem not in ("utils", "helpers", "common", "misc"), path
 

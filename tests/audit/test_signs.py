@@ -246,6 +246,7 @@ def test_selected_keys_that_are_no_rotation_are_refused_by_name() -> None:
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([ALIGN, FLIP]))
+@pytest.mark.slow
 def test_no_keyed_pose_changes_and_no_aligned_path_gets_longer(seed: int, how: str) -> None:
     rng = np.random.default_rng(seed)
     count = int(rng.integers(1, 9))

@@ -11,9 +11,7 @@ import bpy
 import pytest
 
 from quat_audit.cli import main as cli
-from tests.json_schema import check_schema
-
-SCHEMA = Path(__file__).resolve().parents[2] / "docs/preview.schema.json"
+from tests import schemas
 
 
 def run(*arguments: object) -> int:
@@ -23,7 +21,7 @@ def run(*arguments: object) -> int:
 def read(path: Path) -> dict[str, Any]:
     """The figures of a preview, which keep to the schema."""
     data: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"), parse_constant=pytest.fail)
-    check_schema(data, SCHEMA)
+    schemas.check(data, schemas.PREVIEW)
     return data
 
 

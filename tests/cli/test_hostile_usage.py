@@ -155,6 +155,7 @@ def test_in_place_stays_in_the_folder_that_was_named(folder: Path) -> None:
 
 
 @SHELL_AND_DEV_FULL
+@pytest.mark.slow
 def test_standard_output_that_is_closed_or_full(folder: Path) -> None:
     commands = (["audit", "in"], ["rules"], ["--help"], ["audit", "in", "--format", "json"])
     for arguments in commands:
@@ -324,6 +325,7 @@ def test_ctrl_c_while_everything_is_imported(folder: Path, loaded: str) -> None:
 
 @pytest.mark.parametrize("presses", [1, 2])
 @SIGNALS
+@pytest.mark.slow
 def test_ctrl_c_ends_after_the_file_at_hand(folder: Path, presses: int) -> None:
     many = folder / "many"
     many.mkdir()

@@ -277,6 +277,7 @@ def test_rules_as_text_and_json(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert [r["code"] for r in rows] == [rule.code for rule in RULES if rule.code.startswith("QA1")]
 
 
+@pytest.mark.slow
 def test_as_a_module_with_a_reader_that_has_seen_enough(folder: Path) -> None:
     command = [sys.executable, "-m", "quat_audit", "rules", *(rule.code for rule in RULES)]
     # A pipe that nobody reads from.
@@ -288,6 +289,7 @@ def test_as_a_module_with_a_reader_that_has_seen_enough(folder: Path) -> None:
 
 
 @RAW_NAMES
+@pytest.mark.slow
 def test_names_that_no_encoding_can_show_do_not_stop_a_report(folder: Path) -> None:
     name = os.fsdecode(b"\xff\xfe.bvh")
     bvh(folder / "in" / name, CLEAN)

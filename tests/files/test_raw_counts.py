@@ -23,6 +23,8 @@ from quat_audit.motion.clip import Clip
 from quat_audit.motion.keys import rotation_keys
 from tests.judging import audit_clip, repair_clip
 
+pytestmark = pytest.mark.slow
+
 KNIGHT = "KayKit-Character-Pack-Adventures-1.0/Knight.glb"
 # Every file of raw_expected.json; `test_no_file_is_forgotten` holds the two together.
 GLTF = (

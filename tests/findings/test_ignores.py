@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,11 +19,10 @@ from quat_audit.findings.ignores import SCHEMA as IGNORES_SCHEMA
 from quat_audit.findings.ignores import Ignore, as_text, from_text, ignore_of
 from quat_audit.findings.report import FileReport, Report
 from quat_audit.motion.clip import Clip
+from tests import schemas
 from tests.clips import joined, quaternion_clip, turns, values_of
-from tests.json_schema import validate
 from tests.judging import audit_clip, repair_clip
 
-SCHEMA = json.loads((Path(__file__).parents[2] / "docs/report.schema.json").read_text(encoding="utf-8"))
 ARM, LEG = 'pose.bones["Arm"].rotation_quaternion', 'pose.bones["Leg"].rotation_quaternion'
 
 
@@ -39,6 +37,7 @@ ignore = st.builds(Ignore, text.filter(bool), text.filter(bool), text, text)
 
 
 @given(st.lists(ignore, max_size=5))
+@pytest.mark.slow
 def test_what_is_written_is_read_again_sorted_and_without_doubles(ignores: list[Ignore]) -> None:
     written = as_text(ignores)
     assert list(from_text(written)) == sorted(set(ignores))
@@ -106,12 +105,13 @@ def test_a_repair_leaves_alone_what_is_ignored(unsafe: bool) -> None:
     assert every.applied == () and every.refused == ()
 
 
+@pytest.mark.tools
 def test_reports_say_what_was_ignored_and_why() -> None:
     judged = judge(two_flips(Ignore("QA104", ARM, "a cartoon spin")))
     kept, ignored = list(judged.findings), list(judged.ignored)
     report = Report([FileReport("a.blend", findings=kept, ignored=ignored)])
     document = json.loads(reports.FORMATS["json"](report))
-    validate(document, SCHEMA)
+    schemas.check(document, schemas.REPORT)
     (row,) = document["files"][0]["ignored"]
     assert (row["code"], row["data_path"], row["reason"]) == ("QA104", ARM, "a cartoon spin")
     assert row["occurrences"] and row["severity"] == "error"

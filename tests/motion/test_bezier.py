@@ -55,6 +55,7 @@ def as_curves(p: np.ndarray) -> clip.Curves:
     )
 
 
+@pytest.mark.slow
 def test_bezier_equals_bisection() -> None:
     p = random_segments(1, 60)
     at = np.random.default_rng(2).uniform(0.001, 9.999, 40)

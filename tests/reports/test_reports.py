@@ -18,9 +18,7 @@ from quat_audit.findings.finding import Finding, FixKind, Severity, make_occurre
 from quat_audit.findings.fingerprint import fingerprint
 from quat_audit.findings.report import Applied, ClipRow, FileRepair, FileReport, Ignored, Proof, Refused, Report
 from quat_audit.reports import FORMATS, json_report, text
-from tests.json_schema import validate
-
-SCHEMA = json.loads((Path(__file__).parents[2] / "docs/report.schema.json").read_text(encoding="utf-8"))
+from tests import schemas
 
 
 def finding(bone: str, excess: list[float], severity: list[Severity], fix: FixKind = "safe") -> Finding:
@@ -81,9 +79,10 @@ def _strict(document: str) -> Any:
     return json.loads(document, parse_constant=no_constant)
 
 
+@pytest.mark.tools
 def test_json_is_valid_strict_and_as_the_schema_says() -> None:
     document = _strict(json_report.render(full_report()))
-    validate(document, SCHEMA)
+    schemas.check(document, schemas.REPORT)
     assert [f["path"] for f in document["files"]] == ["a/walk.glb", "b/walk.blend", "c/clean.bvh", "d/cut.glb"]
     assert document["tool"]["blender"] == "4.5.15"
     assert document["summary"]["findings"] == {"error": 2, "warning": 2, "note": 2}
@@ -172,7 +171,7 @@ def test_a_finding_has_its_fingerprint_wherever_it_stands() -> None:
     assert by_path["a/walk.glb"]["after"]["findings"][0]["fingerprint"] == named["Hand.R"]
     (ignored,) = by_path["c/clean.bvh"]["ignored"]
     assert ignored["fingerprint"] == fingerprint(finding("Toe", [9.0, 1.0], ["error", "note"]))
-    validate(_strict(json_report.render(report)), SCHEMA)
+    schemas.check(_strict(json_report.render(report)), schemas.REPORT)
 
 
 @pytest.mark.parametrize("colour", [False, True])
@@ -182,11 +181,13 @@ def test_colour_only_when_asked_and_it_changes_nothing_else(colour: bool) -> Non
     assert re.sub(r"\x1b\[\d+m", "", shown) == text.render(full_report())
 
 
+@pytest.mark.tools
 def test_an_empty_report() -> None:
-    validate(_strict(json_report.render(Report())), SCHEMA)
+    schemas.check(_strict(json_report.render(Report())), schemas.REPORT)
     assert "0 files: 0 audited" in text.render(Report())
 
 
+@pytest.mark.tools
 def test_a_real_repair_is_as_the_schema_says(tmp_path: Path) -> None:
     path = tmp_path / "turn.bvh"
     path.write_text(
@@ -196,7 +197,7 @@ def test_a_real_repair_is_as_the_schema_says(tmp_path: Path) -> None:
     )
     row = api.fix_file(path, output=tmp_path / "out/turn.bvh")
     document = _strict(json_report.render(Report([row])))
-    validate(document, SCHEMA)
+    schemas.check(document, schemas.REPORT)
     (file,) = document["files"]
     assert {a["code"] for a in file["repair"]["applied"]} == {"QA101", "QA201"}
     assert file["after"]["findings"] == []

@@ -8,8 +8,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-pytest.importorskip("bpy")  # the module needs none, the package that it is in does
-
 from quat_audit.audit.pipeline import Judgement, judge
 from quat_audit.findings.finding import NONE, Figure
 from quat_audit.motion.clip import Clip

@@ -33,6 +33,8 @@ from tests.clips import channel_clip, free_handles, joined, random_quaternions, 
 from tests.contract import assert_contract, assert_same, at_fault, fixable
 from tests.judging import audit_clip, repair_clip
 
+pytestmark = pytest.mark.slow
+
 fixed = settings(
     derandomize=True, deadline=None, max_examples=100, database=None, suppress_health_check=list(HealthCheck)
 )

@@ -100,8 +100,8 @@ CASES: dict[str, tuple[list[float], list[float], list[tuple[tuple[float, float],
 }
 
 
-@pytest.mark.parametrize("axis", range(3))
-@pytest.mark.parametrize("order", ["XYZ", "ZXY"])
+# A lone channel turns about one axis whatever the order: each axis, once as the first, the middle and the last.
+@pytest.mark.parametrize("order, axis", [("XYZ", 0), ("ZXY", 1), ("YZX", 2)])
 @pytest.mark.parametrize("name", CASES)
 def test_one_axis(name, order, axis):
     frames, angles, expected = CASES[name]
@@ -339,6 +339,7 @@ def test_limits_are_settings():
     assert_contract(clip, RULE, limits={"QA201": {"dense_gap_frames": 3.0}})
 
 
+@pytest.mark.slow
 def test_clean_walk_is_not_touched():
     rng = np.random.default_rng(1)
     walk = 60 * np.sin(np.arange(16)[:, None] / 3 + rng.uniform(0, 6, 3))

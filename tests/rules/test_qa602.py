@@ -69,6 +69,7 @@ vertex_weights = st.lists(st.tuples(st.integers(0, 3), st.floats(0.01, 1.0)), ma
 
 @given(weights=st.lists(vertex_weights, min_size=1, max_size=5), locked=st.lists(st.booleans(), min_size=4, max_size=4))
 @settings(max_examples=60, deadline=None, derandomize=True)
+@pytest.mark.slow
 def test_the_contract(weights, locked) -> None:
     skin = scalar.make_skin([(0.2, 0.1, 0.8)] * len(weights), weights, ((0, 0, 0),) * 3, extra_groups=["Other"])
     skin = replace(skin, groups=replace(skin.groups, locked=np.array(locked)))

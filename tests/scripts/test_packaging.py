@@ -10,6 +10,8 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+
 from quat_audit.version import version
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -50,6 +52,7 @@ def test_the_licence_is_the_gpl() -> None:
     )
 
 
+@pytest.mark.slow
 def test_the_package_works_under_the_name_that_an_extension_has(tmp_path: Path) -> None:
     # As Blender installs it: the manifest beside __init__.py, below packages that are not ours.
     folder = tmp_path / "bl_ext" / "user_default" / "quat_audit"

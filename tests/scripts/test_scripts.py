@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import signal
@@ -16,6 +17,11 @@ import pytest
 
 from quat_audit.run import opening
 from tests.conditions import BASH
+
+_SPEC = importlib.util.spec_from_file_location("test_all", Path(environment.__file__).with_name("test.py"))
+assert _SPEC is not None and _SPEC.loader is not None
+test_all = importlib.util.module_from_spec(_SPEC)  # Python has a package "test" of its own
+_SPEC.loader.exec_module(test_all)
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -65,6 +71,38 @@ def test_an_environment_is_made_once_and_the_tools_only_when_asked_for(calls: li
     assert _steps(calls) == [str(environment.REQUIREMENTS)]
     environment.ensure(wheel, dev=True, python="some-python")
     assert _steps(calls) == []
+
+
+def test_the_environment_of_pure_code_has_numpy_and_the_tools_and_no_bpy(calls: list[list[str]]) -> None:
+    assert sorted(environment.NUMPY) == sorted(environment.DEFAULT), "a NumPy for every Python"
+    environment.ensure_pure("3.11", python="some-python")
+    assert _steps(calls) == ["venv", "numpy==" + environment.NUMPY["3.11"], str(environment.REQUIREMENTS)]
+    environment.ensure_pure("3.11", python="some-python")
+    assert _steps(calls) == []
+
+
+def test_what_needs_bpy_is_told_by_its_folder() -> None:
+    assert test_all.chosen_tests(True, ["-k", "flip"]) == ["tests/blender", "tests/ui", "-k", "flip"]
+    assert test_all.chosen_tests(False, []) == ["--ignore=tests/blender", "--ignore=tests/ui"]
+    mixed = ["-x", "tests/ui/test_hooks.py", "tests/rotation", "tests/blender/test_read.py::test_one"]
+    assert test_all.chosen_tests(True, mixed) == [
+        "-x",
+        "tests/ui/test_hooks.py",
+        "tests/blender/test_read.py::test_one",
+    ]
+    assert test_all.chosen_tests(False, mixed) == ["-x", "tests/rotation"]
+    assert test_all.chosen_tests(True, ["tests/rotation"]) is None
+    for path in (ROOT / "tests").rglob("*.py"):
+        if test_all._needs_bpy(str(path)) or path.name == "test_scripts.py":
+            continue
+        assert not re.search(r"importorskip|^ *(import|from) (bpy|mathutils)", path.read_text("utf-8"), re.M), path
+
+
+def test_a_skip_that_hides_a_test_is_counted() -> None:
+    lacking = ["not available: shared/cases", "not available: shared/cases/robot.blend"]
+    hiding = ["could not import 'bpy': No module named 'bpy'"]
+    assert test_all.hidden_skips(lacking, pure=True) == test_all.hidden_skips(lacking, pure=False) == 0
+    assert test_all.hidden_skips(lacking + hiding, pure=True) == test_all.hidden_skips(hiding, pure=False) == 1
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, environment.SetupError])
@@ -129,3 +167,15 @@ def test_audit_waits_for_the_report_after_ctrl_c(monkeypatch: pytest.MonkeyPatch
         assert audit.main(["audit", "none.glb"]) == 2
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def test_the_window_test_reaches_for_modules_that_are_there() -> None:
+    named = {
+        name
+        for path in (ROOT / "scripts").glob("ui_*.py")
+        for name in re.findall(r'\bmodule\("([\w.]+)"\)', path.read_text(encoding="utf-8"))
+    }
+    assert len(named) >= 5
+    assert [
+        n for n in sorted(named) if not (ROOT / "quat_audit" / n.replace(".", "/")).with_suffix(".py").is_file()
+    ] == []

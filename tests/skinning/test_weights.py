@@ -50,6 +50,7 @@ vertex_weights = st.lists(
 
 @given(entries=st.lists(vertex_weights, min_size=1, max_size=6), most=st.integers(1, 6))
 @settings(max_examples=80, deadline=None)
+@pytest.mark.slow
 def test_a_cut_keeps_the_heaviest_and_every_other_group(entries: list[list[tuple[int, float]]], most: int) -> None:
     skin = scalar.make_skin([(0, 0, 0)] * len(entries), entries, ((0, 0, 0),) * 7, extra_groups=["A", "B"])
     after = weights.cut(skin, most)
@@ -77,6 +78,7 @@ def test_a_cut_leaves_the_other_vertices_alone() -> None:
 
 @given(entries=st.lists(vertex_weights, min_size=1, max_size=6))
 @settings(max_examples=80, deadline=None)
+@pytest.mark.slow
 def test_eight_bits_sum_to_all_of_them(entries: list[list[tuple[int, float]]]) -> None:
     skin = scalar.make_skin([(0, 0, 0)] * len(entries), entries, ((0, 0, 0),) * 9)
     stored, exact = weights.quantise(skin), weights.cut(skin)

@@ -20,6 +20,7 @@ from .bvh_text import REAL, TWO, clip_of, edit, load, without
 
 
 @pytest.mark.parametrize("name", REAL)
+@pytest.mark.slow
 def test_real_file_is_byte_identical_but_for_the_edited_values(cases: Path, name: str) -> None:
     path = cases / "files" / name
     source = bvh.read(path)
@@ -204,6 +205,7 @@ def files(draw: st.DrawFn) -> tuple[str, list[tuple[str, str]], list[list[str]]]
 
 @settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(files(), st.randoms(use_true_random=False))
+@pytest.mark.slow
 def test_random_file_is_read_exactly_and_patched_only_where_asked(
     tmp_path_factory: pytest.TempPathFactory,
     made: tuple[str, list[tuple[str, str]], list[list[str]]],

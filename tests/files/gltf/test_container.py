@@ -42,6 +42,7 @@ def _read(raw: bytes, folder: Path, name: str = "file.glb") -> Any:
     return gltf.read(folder / name)
 
 
+@pytest.mark.slow
 def test_every_truncation_is_an_input_error(tmp_path: Path) -> None:
     raw = _small().glb()
     assert len(_read(raw, tmp_path).clips[0].tracks) == 4
@@ -50,6 +51,7 @@ def test_every_truncation_is_an_input_error(tmp_path: Path) -> None:
             _read(raw[:length], tmp_path)
 
 
+@pytest.mark.slow
 def test_truncations_of_json_are_input_errors(tmp_path: Path) -> None:
     raw = _small().gltf_embedded()
     for length in range(len(raw)):
@@ -62,6 +64,7 @@ _RAW = _small().glb()
 
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(flips=st.lists(st.tuples(st.integers(0, len(_RAW) - 1), st.integers(0, 255)), min_size=1, max_size=6))
+@pytest.mark.slow
 def test_flipped_bytes_raise_nothing_else(flips: list[tuple[int, int]], tmp_path: Path) -> None:
     raw = bytearray(_RAW)
     for at, value in flips:
@@ -87,6 +90,7 @@ def _paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 _WRONG: list[Any] = [None, True, -1, 0, 1, 7, 3.5, 2**31, 2**63, 10**30, 1e300, "x", "", [], [1], {}, {"a": 1}]
 
 
+@pytest.mark.slow
 def test_every_json_value_replaced_raises_nothing_else(tmp_path: Path) -> None:
     """Each value of the JSON, one after the other, becomes something it must not be, or is left out."""
     b = _small()

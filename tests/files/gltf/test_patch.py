@@ -34,6 +34,7 @@ def output_range(doc: dict[str, Any], binary: int, accessor: int) -> range:
     return range(start, start + item["count"] * 16)
 
 
+@pytest.mark.slow
 def test_real_file_negations_change_sign_bits_of_rotation_outputs_only(cases: Path, tmp_path: Path) -> None:
     path = cases / "files/KayKit-Character-Pack-Adventures-1.0/Knight.glb"
     raw = path.read_bytes()
@@ -296,6 +297,7 @@ def test_patch_uses_the_bytes_that_were_read(tmp_path: Path) -> None:
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
+@pytest.mark.slow
 def test_round_trip(data: st.DataObject, tmp_path: Path) -> None:
     """Any new float32 values of any keys, in any layout: they read back, everything else bit for bit."""
     number = st.floats(width=32, allow_nan=False, allow_infinity=False)

@@ -44,6 +44,7 @@ def _counts(source: gltf.Source) -> dict[str, int]:
     return n
 
 
+@pytest.mark.slow
 def test_raw_counts_of_all_real_files(cases: Path) -> None:
     expected = json.loads((cases / "raw_expected.json").read_text(encoding="utf-8"))
     assert len(expected) == 13
