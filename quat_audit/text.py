@@ -36,7 +36,8 @@ def filled(template: str, values: Mapping[str, Any]) -> str:
             return match[0]
         return f"{{{match[1]}{match[2] or ''}}} {_COUNTED[match[3]]}"
 
-    return _COUNT.sub(one, template).format(**values)
+    # Drawing fills dozens of templates, and few of them count to 1.
+    return (_COUNT.sub(one, template) if 1 in values.values() else template).format(**values)
 
 
 class Text(str):

@@ -12,7 +12,7 @@ import logging
 import math
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
 from io import StringIO
@@ -226,7 +226,7 @@ def _run(
     report.blender = blender_version()
     # Again: the run may have written what was not known before, such as a buffer beside a .gltf.
     check_report_place(options.output, inputs, outputs)
-    _emit(options, lambda colour: reports.FORMATS[options.format](report, colour=colour))
+    _emit(options, lambda colour: reports.parts(options.format, report, colour=colour))
     return exit_code(report, options.fail_on)
 
 
@@ -241,10 +241,10 @@ def exit_code(report: Report, fail_on: str) -> int:
     return FOUND if any(SEVERITIES.index(f.severity) >= least for f in findings) else OK
 
 
-def _emit(options: argparse.Namespace, render: Callable[[bool], str]) -> None:
+def _emit(options: argparse.Namespace, render: Callable[[bool], Iterator[str]]) -> None:
     if options.output is not None:
         # A path that is no valid Unicode must not lose the report.
-        write_whole(options.output, render(False).encode("utf-8", "backslashreplace"))
+        write_whole(options.output, (part.encode("utf-8", "backslashreplace") for part in render(False)))
         return
     write_out(render(wants_colour()))
 
@@ -321,7 +321,7 @@ def _rules(options: argparse.Namespace) -> int:
         width = max(len(rule.name) for rule in rules)
         lines = [f"{r.code}  {r.name:<{width}}  {'fix' if r.fixable else '   '}  {r.summary}" for r in rules]
         text = "\n".join(lines) + "\n\n`rules CODE` explains one: what it finds, why it matters, how it is repaired.\n"
-    _emit(options, lambda colour: text)
+    _emit(options, lambda colour: iter([text]))
     return OK
 
 

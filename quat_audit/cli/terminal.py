@@ -7,6 +7,7 @@ import errno
 import os
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TextIO
 
@@ -60,8 +61,8 @@ def _understands_escapes(stream: TextIO) -> bool:
     return bool(kernel.SetConsoleMode(handle, mode.value | virtual_terminal))
 
 
-def write_out(text: str) -> None:
-    """Write to standard output and flush it. A reader that has seen enough (head, less) is no error.
+def write_out(text: str | Iterable[str]) -> None:
+    """Write a text, or its parts, to standard output and flush it. A reader that has seen enough (head) is no error.
 
     Raises:
         InputError: standard output is closed or full.
@@ -69,7 +70,8 @@ def write_out(text: str) -> None:
     check_output()
     encoding = sys.stdout.encoding or "utf-8"
     try:
-        sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        for part in (text,) if isinstance(text, str) else text:
+            sys.stdout.write(part.encode(encoding, "backslashreplace").decode(encoding))
         sys.stdout.flush()
     except OSError as error:
         _give_up(sys.stdout)

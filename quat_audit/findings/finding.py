@@ -213,7 +213,8 @@ class Finding:
         severity, fix: the highest of its places, without a fix where it is `locked`.
         action, slot, owner, bone, data_path: whose it is; what does not apply is "".
         occurrences: where.
-        worst: the number of the place that shows most: of the highest severity, the one with the largest figure.
+        worst: the number of the place that shows most: of those that the rule grades highest, the one with the largest
+            figure.
         sentences: the templates of its rule. `Occurrences.codes` says which one is true of a place.
         headline: a template for the whole finding in English, "" where its worst place speaks for it.
         leading: the measure that is shown as its figure, "" for none.

@@ -1,11 +1,25 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reports: one file per format, each with ``render(report, *, colour=False) -> str``."""
+"""Reports: one file a format, each with ``render(report, *, colour=False) -> str``.
+
+A format whose report grows with its files may have ``parts(report, *, colour=False)`` too, which gives the same text
+bit by bit: `parts` here is for whoever writes it out.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Final
 
+from ..findings.report import Report
 from . import json_report, text
 
 FORMATS: Final[dict[str, Callable[..., str]]] = {"text": text.render, "json": json_report.render}
+_PARTS: Final[dict[str, Callable[..., Iterator[str]]]] = {"json": json_report.parts}
+
+
+def parts(name: str, report: Report, *, colour: bool = False) -> Iterator[str]:
+    """A report in the format of that name, in parts."""
+    if name in _PARTS:
+        yield from _PARTS[name](report, colour=colour)
+    else:
+        yield FORMATS[name](report, colour=colour)

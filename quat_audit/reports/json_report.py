@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..findings.finding import Finding
@@ -29,7 +29,21 @@ _SURROGATES = re.compile(r"\\\\|\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}|(\\ud[
 
 def render(report: Report, *, colour: bool = False) -> str:
     """The report as a JSON document, ending in a newline. `colour` means nothing here."""
-    return as_json(as_dict(report))
+    return "".join(parts(report))
+
+
+def parts(report: Report, *, colour: bool = False) -> Iterator[str]:
+    """The same document in parts, a file of the report each: its memory is that of one file."""
+    report = report.as_sorted()
+    around = json.dumps(_around(report), indent=1, allow_nan=False)
+    # Nothing before the files holds such text: names of the tool and of Blender's version.
+    head, opened, tail = around.partition('"files": [')
+    yield head + opened
+    for number, file in enumerate(report.files):
+        # A line break within a text is escaped, so that every one here is the layout's.
+        entry = json.dumps(_file(file), indent=1, allow_nan=False).replace("\n", "\n  ")
+        yield (",\n  " if number else "\n  ") + _SURROGATES.sub(_whole, entry)
+    yield ("\n " if report.files else "") + _SURROGATES.sub(_whole, tail) + "\n"
 
 
 def as_json(data: Mapping[str, Any]) -> str:
@@ -46,10 +60,14 @@ def _whole(match: re.Match[str]) -> str:
 def as_dict(report: Report) -> dict[str, Any]:
     """The report as plain dicts, lists, strings and finite numbers."""
     report = report.as_sorted()
+    return {**_around(report), "files": [_file(f) for f in report.files]}
+
+
+def _around(report: Report) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "tool": {"name": NAME, "version": version(), "blender": report.blender},
-        "files": [_file(f) for f in report.files],
+        "files": [],
         "summary": summary(report),
     }
 

@@ -11,7 +11,7 @@ import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
@@ -191,21 +191,23 @@ def _remove(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-def write_whole(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all. A pipe or device is written as it is.
+def write_whole(path: Path, data: bytes | Iterable[bytes]) -> None:
+    """Write a file whole or not at all, from its bytes or its parts. A pipe or device is written as it is.
 
     Raises:
         InputError: it cannot be written.
     """
+    given = (data,) if isinstance(data, bytes) else data
     with _writable(path):
         if path.exists() and not path.is_file():
-            path.write_bytes(data)
+            with path.open("wb") as stream:
+                stream.writelines(given)
             return
         final = path.resolve()
         handle, name = tempfile.mkstemp(prefix=TEMPORARY, dir=final.parent)
         try:
             with os.fdopen(handle, "wb") as stream:
-                stream.write(data)
+                stream.writelines(given)
             if final.exists():
                 shutil.copymode(final, name)
             else:

@@ -73,9 +73,8 @@ def test_what_has_grown_since_it_was_ignored_is_reported_again(tmp_path: Path) -
     (kept,) = ignore.list_ignores(action)
     assert (kept, kept.count, kept.figure) == (noted, noted.count, noted.figure)
     assert flips(action) == [QUOTED]
-    for component, value in enumerate(
-        (-0.766, -0.643, 0.0, 0.0)
-    ):  # another key that flips: three places where two were
+    # Another key that flips: three places where two were.
+    for component, value in enumerate((-0.766, -0.643, 0.0, 0.0)):
         (curve,) = [c for c in build.fcurves_of(action) if (c.data_path, c.array_index) == (ARM, component)]
         curve.keyframe_points.insert(31.0, value)
     assert flips(action) == [ARM, QUOTED]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quat_audit import api
+from quat_audit import api, reports
 from quat_audit.findings.finding import Finding, FixKind, Severity, make_occurrences, worst_of, worst_place
 from quat_audit.findings.fingerprint import fingerprint
 from quat_audit.findings.report import Applied, ClipRow, FileRepair, FileReport, Ignored, Proof, Refused, Report
@@ -201,3 +201,16 @@ def test_a_real_repair_is_as_the_schema_says(tmp_path: Path) -> None:
     (file,) = document["files"]
     assert {a["code"] for a in file["repair"]["applied"]} == {"QA101", "QA201"}
     assert file["after"]["findings"] == []
+
+
+@pytest.mark.parametrize("files", [0, 1, 4])
+def test_the_parts_of_a_report_are_the_report(files: int) -> None:
+    """The document is written a file at a time; it must be what writing it whole would give, hostile names included."""
+    report = full_report()
+    report.files[2].path = 'hostile "files": [ \ud800 \\ud83d \n \x1b 🌀/walk.blend'
+    report = Report(report.files[:files], "4.5.15")
+    whole = json_report.as_json(json_report.as_dict(report))
+    assert json_report.render(report) == whole
+    assert "".join(reports.parts("json", report)) == whole
+    assert len(list(reports.parts("json", report))) == files + 2
+    assert "".join(reports.parts("text", report)) == text.render(report)
