@@ -2,7 +2,7 @@
 """Bytes of a file <-> subjects, without Blender: what an engine gets, not what an importer makes of it.
 
 raw_file.py  what a reader returns: clips, and how edited ones are written
-gltf/      .glb, .gltf, .vrm, .vrma
-bvh/       .bvh
-fbx.py     what Blender's importers drop of an .fbx
+gltf/        .glb, .gltf, .vrm, .vrma
+bvh/         .bvh
+fbx.py       what Blender's importers drop of an .fbx
 """
