@@ -31,7 +31,7 @@ from .motion.clip import Clip
 from .run import preview
 from .run.fix import audit_opened, fix_opened, make_target
 from .run.opening import open_path
-from .run.preview import Previewed, Step
+from .run.preview import MeshJob, Previewed
 from .run.publish import Publisher
 from .skinning.skin import PosedSkin
 
@@ -50,8 +50,8 @@ __all__ = [
     "fix_mesh",
     "fix_object",
     "preview_file",
+    "preview_jobs",
     "preview_object",
-    "preview_steps",
 ]
 
 
@@ -163,14 +163,14 @@ def preview_file(
     Raises:
         InputError: nothing could be begun; what is wrong with one mesh is that mesh's `reason`.
     """
-    return [step.work() for step in preview_steps(path, output, name=name, frames=frames)]
+    return [job.work() for job in preview_jobs(path, output, name=name, frames=frames)]
 
 
-def preview_steps(
+def preview_jobs(
     path: str | Path, output: str | Path, *, name: str = "", frames: Sequence[float] | None = None
-) -> Iterator[Step]:
+) -> Iterator[MeshJob]:
     """As `preview_file`, mesh by mesh, for who shows progress or may stop in between."""
-    return preview.steps(Path(path), Path(output), name=name, frames=frames)
+    return preview.mesh_jobs(Path(path), Path(output), name=name, frames=frames)
 
 
 def preview_object(obj: Any, output: str | Path, frames: Sequence[float] | None = None) -> Previewed:
@@ -202,12 +202,12 @@ def _fix_in_scene(items: Sequence[Any], settings: Settings) -> list[Repair[Clip]
 
 
 def _guarded(path: Path, work: Callable[[], FileReport], report: FileReport | None = None) -> FileReport:
-    """Run the work on one file; whatever goes wrong with it is its row, not the end of the run."""
+    """Run the work on one file; whatever goes wrong with it is its entry, not the end of the run."""
     report = report or FileReport(str(path))
     try:
         return work()
     except QuatAuditError as error:
-        # The row says which file it is.
+        # The entry says which file it is.
         report.reason = str(error).removeprefix(f"{path}: ").replace(str(path.absolute()), path.name)
     except Exception as error:  # noqa: BLE001  # reason_of tells ours from mistakes
         report.reason = reason_of(error, str(path))

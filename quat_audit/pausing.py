@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Long work in short steps: `in_steps` runs a function that calls `pause_point` now and then, and hands control back.
+"""Long work in short slices: `in_slices` runs a function that calls `pause_point` now and then, and hands control back.
 
 The function runs in a thread of its own, but never at the same time as its caller: one waits while the other works.
 That matters within Blender, whose main loop must not be disturbed by another thread that runs Python (it crashes;
-seen on 4.2). Between two steps the thread sleeps on a lock.
+seen on 4.2). Between two slices the thread sleeps on a lock.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ _current = threading.local()
 
 
 def pause_point() -> None:
-    """Where long work may be interrupted. Does nothing unless it runs in `in_steps` and its time is up."""
+    """Where long work may be interrupted. Does nothing unless it runs in `in_slices` and its time is up."""
     work: _Work[object] | None = getattr(_current, "work", None)
     if work is not None and time.perf_counter() >= work.until:
         work.pause()
 
 
-def in_steps(function: Callable[[], T], seconds: float) -> Iterator[T | None]:
-    """Run a function in steps of about `seconds`: None after each, and at last its result, which must not be None.
+def in_slices(function: Callable[[], T], seconds: float) -> Iterator[T | None]:
+    """Run a function in slices of about `seconds`: None after each, and at last its result, which must not be None.
 
-    How long a step really is, is up to the pause points. What the function raises comes out of the step. Closing the
+    How long a slice really is, is up to the pause points. What the function raises comes out of the slice. Closing the
     iterator ends the function at its pause point.
     """
     work = _Work(function)
     try:
-        while not work.step(seconds):
+        while not work.run_slice(seconds):
             yield None
         yield work.result()
     finally:
@@ -55,11 +55,11 @@ class _Work(Generic[T]):
         self._error: BaseException | None = None
         self._finished = self._cancelled = False
         self.until = 0.0
-        # A daemon: a step that is never taken must not keep Blender from quitting.
+        # A daemon: a slice that is never taken must not keep Blender from quitting.
         self._thread = threading.Thread(target=self._run, name="quat_audit", daemon=True)
         self._thread.start()
 
-    def step(self, seconds: float) -> bool:
+    def run_slice(self, seconds: float) -> bool:
         """Let it work; True when it has finished."""
         self.until = time.perf_counter() + seconds
         self._mine.release()
@@ -75,7 +75,7 @@ class _Work(Generic[T]):
         """End it where it is."""
         self._cancelled = True
         if not self._finished:
-            self.step(0.0)
+            self.run_slice(0.0)
         self._thread.join()
 
     def pause(self) -> None:
@@ -93,7 +93,7 @@ class _Work(Generic[T]):
                 self._results.append(self._function())
         except _Cancelled:
             pass
-        except BaseException as error:  # noqa: BLE001  # raised again where the step was taken
+        except BaseException as error:  # noqa: BLE001  # raised again where the slice was taken
             self._error = error
         finally:
             self._finished = True

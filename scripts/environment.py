@@ -96,9 +96,9 @@ def ensure(wheel: Wheel, dev: bool = False, python: str | None = None) -> Path:
     base = python or find_python(wheel.python)
     folder = _folder(f"bpy-{wheel.bpy}-py{wheel.python}")
     with _lock(folder):
-        _stage(folder, "runtime", wheel.bpy, base, ["bpy==" + wheel.bpy], " (bpy is a few hundred megabytes)")
+        _part(folder, "runtime", wheel.bpy, base, ["bpy==" + wheel.bpy], " (bpy is a few hundred megabytes)")
         if dev:
-            _stage(folder, "dev", _digest(REQUIREMENTS), base, ["-r", str(REQUIREMENTS)])
+            _part(folder, "dev", _digest(REQUIREMENTS), base, ["-r", str(REQUIREMENTS)])
     return _inside(folder)
 
 
@@ -108,8 +108,8 @@ def ensure_pure(version: str, python: str | None = None) -> Path:
     numpy = NUMPY[version]
     folder = _folder(f"pure-py{version}")
     with _lock(folder):
-        _stage(folder, "runtime", numpy, base, ["numpy==" + numpy])
-        _stage(folder, "dev", _digest(REQUIREMENTS), base, ["-r", str(REQUIREMENTS)])
+        _part(folder, "runtime", numpy, base, ["numpy==" + numpy])
+        _part(folder, "dev", _digest(REQUIREMENTS), base, ["-r", str(REQUIREMENTS)])
     return _inside(folder)
 
 
@@ -148,12 +148,12 @@ def _pip(inside: Path) -> list[str]:
     return [str(inside), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-input"]
 
 
-def _stage(folder: Path, stage: str, wanted: str, base: str, install: list[str], remark: str = "") -> None:
+def _part(folder: Path, part: str, wanted: str, base: str, install: list[str], remark: str = "") -> None:
     inside = _inside(folder)
-    stamp = folder / f"{stage}.stamp"
+    stamp = folder / f"{part}.stamp"
     if inside.exists() and stamp.exists() and stamp.read_text(encoding="utf-8") == wanted:
         return
-    if stage == "runtime":
+    if part == "runtime":
         print(f"Making {folder}, once{remark} …", file=sys.stderr, flush=True)
         shutil.rmtree(str(folder), ignore_errors=True)
         _call([base, "-m", "venv", str(folder)], "making a virtual environment failed")

@@ -288,8 +288,8 @@ def _offset(start: tuple[float, ...], end: tuple[float, ...]) -> str:
 
 def _hips_position(frames: Floats) -> Floats:
     hips = BONES[0]
-    place: Floats = (np.array(hips.head) + hips_location(frames) @ hips.rest().T) @ Z_UP_TO_Y_UP.T
-    return place
+    location: Floats = (np.array(hips.head) + hips_location(frames) @ hips.rest().T) @ Z_UP_TO_Y_UP.T
+    return location
 
 
 def _zxy_degrees(m: Floats) -> Floats:

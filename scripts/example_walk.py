@@ -157,8 +157,8 @@ def clean() -> Scene:
     curves += group(
         CAMERA, "", "rotation_euler", frames, camera_angles(frames, 180 + 6 * np.sin(_phase(frames, "L") / 2))
     )
-    place = np.stack([0.6 * np.sin(_phase(frames, "L") / 2), 5 + 0 * frames, 1.5 + 0 * frames], axis=-1)
-    curves += group(CAMERA, "", "location", frames, place)
+    location = np.stack([0.6 * np.sin(_phase(frames, "L") / 2), 5 + 0 * frames, 1.5 + 0 * frames], axis=-1)
+    curves += group(CAMERA, "", "location", frames, location)
     modes = {(RIG, bone.name): bone.mode for bone in BONES} | {(PROP, ""): "XYZ", (CAMERA, ""): "XYZ"}
     return Scene(tuple(curves), modes, {})
 

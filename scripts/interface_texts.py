@@ -51,12 +51,12 @@ def collect() -> dict[str, str]:
     for path in sorted(PACKAGE.rglob("*.py")):
         name = path.relative_to(PACKAGE).as_posix()
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        places = list(texts_of(tree, name, interface=name.startswith(("ui/", "results/"))))
+        texts = list(texts_of(tree, name, interface=name.startswith(("ui/", "results/"))))
         if name.startswith("rules/qa"):
-            places += rule_texts(tree, name)
+            texts += rule_texts(tree, name)
         if name == "audit/profiles.py":
-            places += _profile_texts(tree, name)
-        for text, where in places:
+            texts += _profile_texts(tree, name)
+        for text, where in texts:
             if text is None:
                 raise ValueError(f"quat_audit/{where}: a text must be a literal, or nobody can translate it")
             if any(character.isalpha() for character in _without_fields(text)):

@@ -215,7 +215,7 @@ def preview_hostile(hands: Hands) -> Turns:
     obj.vertex_groups["Bone1"].add(list(range(400, 800)), 0.1, "REPLACE")
     yield from hands.until(lambda: preview() is not was, 5)
     changed = preview() is not was and not np.array_equal(
-        preview().source.record.skin.weight, was.source.record.skin.weight
+        preview().mesh.record.skin.weight, was.mesh.record.skin.weight
     )
     hands.check("new weights are read", changed)
 

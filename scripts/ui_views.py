@@ -24,7 +24,7 @@ class View:
     pixels: Any
     matrix: Any
 
-    def places(self, points: Any) -> Any:
+    def pixels_of(self, points: Any) -> Any:
         """(N, 2) whole pixels of points in world space, those outside of the region left out."""
         height, width = self.pixels.shape[:2]
         flat = np.column_stack([points, np.ones(len(points))]) @ self.matrix.T
@@ -96,7 +96,7 @@ def surface(name: str) -> Any:
 def ghost_at(view: View, name: str) -> tuple[bool, str]:
     """Whether the tint of the LBS ghost is where a mesh is in a view, and nowhere else."""
     tinted = view.pixels[..., 2] - view.pixels[..., 0] > 40
-    at = np.unique(view.places(surface(name)), axis=0)
+    at = np.unique(view.pixels_of(surface(name)), axis=0)
     covered = float(tinted[at[:, 1], at[:, 0]].mean()) if len(at) else 0.0
     near = np.zeros_like(tinted)
     for x, y in np.unique(at // 4, axis=0) * 4:

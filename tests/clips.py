@@ -96,7 +96,7 @@ def track_clip(
     handles: Any = None,
     easing: Any = None,
     easing_parameters: Any = None,
-    source: str = "blender",
+    format: str = "blender",
     dtype: Any = np.float32,
     pose: Sequence[float] | None = None,
     modes: Sequence[str] | None = None,
@@ -169,9 +169,9 @@ def track_clip(
         slot="Slot",
         owner=users[0] if users else "",
         users=tuple(users),
-        source=source,
+        format=format,
         frame_rate=24.0,
-        seconds=source == "gltf",
+        seconds=format == "gltf",
         curves=curves,
         tracks=make_tracks([track]),
     )
@@ -249,7 +249,7 @@ def _merged_curves(name: str, curves: list[Curves]) -> Any:
     parts = [getattr(c, name) for c in curves]
     if name == "offsets":
         return np.concatenate([[0], np.cumsum(np.concatenate([c.counts for c in curves]))]).astype(np.int64)
-    if name == "source":
+    if name == "ancestor":
         return np.arange(sum(len(c) for c in curves))
     if name in ("easing", "easing_parameters"):
         if all(part is None for part in parts):

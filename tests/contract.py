@@ -33,7 +33,7 @@ CURVE_ARRAYS = (
     "unevaluable",
     "read_only",
     "orphan",
-    "source",
+    "ancestor",
     "origin",
     "marked",
 )
@@ -54,7 +54,7 @@ def snapshot(clip: Clip) -> dict[str, Any]:
     """Everything a clip holds, frozen."""
     result = {f"curves.{name}": frozen(getattr(clip.curves, name)) for name in CURVE_ARRAYS}
     result |= {f"tracks.{name}": frozen(getattr(clip.tracks, name)) for name in TRACK_FIELDS}
-    result |= {n: getattr(clip, n) for n in ("action", "slot", "owner", "users", "source", "frame_rate", "seconds")}
+    result |= {n: getattr(clip, n) for n in ("action", "slot", "owner", "users", "format", "frame_rate", "seconds")}
     return result
 
 
@@ -194,7 +194,7 @@ def _assert_path_not_longer(before: Clip, after: Clip, track: int) -> None:
 def _assert_rest_untouched(before: Clip, after: Clip, named: set[str]) -> None:
     """Curves that no finding names are bit for bit the same; of the others only values and handles change."""
     a, b = before.curves, after.curves
-    partner = {int(s): c for c, s in enumerate(b.source) if s >= 0}
+    partner = {int(s): c for c, s in enumerate(b.ancestor) if s >= 0}
     for curve, path in enumerate(a.data_path):
         if curve not in partner:
             assert path in named, f"{path}: the curve is gone"

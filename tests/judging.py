@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from quat_audit.audit.pipeline import judge
-from quat_audit.audit.repair import Place, Repair, repair
+from quat_audit.audit.repair import CodeAndPath, Repair, repair
 from quat_audit.audit.settings import Caps, Overrides, Settings
 from quat_audit.findings.finding import Finding
 from quat_audit.motion.clip import Clip
@@ -26,7 +26,7 @@ def repair_clip(
     limits: Overrides | None = None,
     *,
     unsafe: bool = False,
-    only: Collection[Place] | None = None,
+    only: Collection[CodeAndPath] | None = None,
 ) -> Repair[Clip]:
     return repair(clip, Settings(tuple(rules), limits, unsafe=unsafe), only=only)
 

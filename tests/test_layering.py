@@ -31,7 +31,7 @@ FLOORS = """
     ui/comparison/state ui/preview/state
     ui/comparison/graph ui/preview/drawing
     ui/comparison/view ui/preview/held
-    ui/preview/source
+    ui/preview/previewed_mesh
     ui/repairing
     ui/skin/
     ui/auditing
@@ -46,7 +46,7 @@ FLOORS = """
     results/
     reports/
     blender/skin/previews
-    blender/skin/show blender/skin/posed blender/draw/render blender/stage
+    blender/skin/show blender/skin/posed blender/draw/render blender/posed_rig
     blender/skin/mesh
     blender/write blender/show
     blender/read
@@ -58,7 +58,7 @@ FLOORS = """
     blender/skin/fingerprint
     blender/names
     files/gltf/ files/bvh/ files/fbx
-    files/source
+    files/raw_file
     comparison/ preview/
     audit/
     rules/

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Long work in steps: it takes turns with its caller, never runs beside it, and can be ended."""
+"""Long work in slices: it takes turns with its caller, never runs beside it, and can be ended."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import time
 import numpy as np
 import pytest
 
-from quat_audit.pausing import in_steps, pause_point
+from quat_audit.pausing import in_slices, pause_point
 
 
 def test_the_result_comes_last_and_every_step_before_it_is_none() -> None:
@@ -19,9 +19,9 @@ def test_the_result_comes_last_and_every_step_before_it_is_none() -> None:
             pause_point()
         return 42
 
-    assert list(in_steps(work, 0.0)) == [None] * 5 + [42]
-    assert list(in_steps(work, 60.0)) == [42], "nothing is interrupted before its time is up"
-    assert work() == 42, "outside of in_steps a pause point does nothing"
+    assert list(in_slices(work, 0.0)) == [None] * 5 + [42]
+    assert list(in_slices(work, 60.0)) == [42], "nothing is interrupted before its time is up"
+    assert work() == 42, "outside of in_slices a pause point does nothing"
 
 
 def test_the_work_and_its_caller_never_run_at_the_same_time() -> None:
@@ -35,7 +35,7 @@ def test_the_work_and_its_caller_never_run_at_the_same_time() -> None:
             pause_point()
         return "done"
 
-    for _ in in_steps(work, 0.0):
+    for _ in in_slices(work, 0.0):
         at = len(running)
         time.sleep(0.001)  # a thread that does not wait would go on meanwhile
         assert len(running) == at and running[-1] == "pause"
@@ -47,12 +47,12 @@ def test_what_the_work_raises_comes_out_of_its_step() -> None:
         pause_point()
         raise LookupError("as it was")
 
-    steps = in_steps(work, 0.0)
-    assert next(steps) is None
+    slices = in_slices(work, 0.0)
+    assert next(slices) is None
     with pytest.raises(LookupError, match="as it was"):
-        next(steps)
+        next(slices)
     with pytest.raises(StopIteration):
-        next(steps)
+        next(slices)
 
 
 @pytest.mark.parametrize("how", ["close", "forget"])
@@ -70,21 +70,21 @@ def test_the_work_ends_at_its_pause_point_when_nobody_takes_another_step(how: st
         finally:
             ended.append("ended")
 
-    steps = in_steps(work, 0.0)
-    next(steps)
+    slices = in_slices(work, 0.0)
+    next(slices)
     assert len(set(threading.enumerate()) - others) == 1
     if how == "close":
-        steps.close()
-    del steps
+        slices.close()
+    del slices
     gc.collect()
     assert ended == ["ended"] and set(threading.enumerate()) == others
 
 
 def test_a_step_that_is_never_taken_starts_nothing() -> None:
     others = set(threading.enumerate())
-    steps = in_steps(lambda: pytest.fail("nobody asked for it"), 0.0)
+    slices = in_slices(lambda: pytest.fail("nobody asked for it"), 0.0)
     assert set(threading.enumerate()) == others
-    steps.close()
+    slices.close()
     assert set(threading.enumerate()) == others
 
 
@@ -94,11 +94,11 @@ def test_two_works_and_work_within_work_do_not_disturb_each_other() -> None:
         return "inner"
 
     def outer() -> list[str | None]:
-        found = list(in_steps(inner, 0.0))
+        found = list(in_slices(inner, 0.0))
         pause_point()
         return found
 
-    first, second = in_steps(outer, 0.0), in_steps(outer, 0.0)
+    first, second = in_slices(outer, 0.0), in_slices(outer, 0.0)
     assert [next(first), next(second), next(first), next(second)] == [None, None, [None, "inner"], [None, "inner"]]
 
 
@@ -108,7 +108,7 @@ def test_the_state_of_numpy_stays_with_the_work() -> None:
             pause_point()
             return np.geterr()["divide"] == "raise"
 
-    steps = in_steps(work, 0.0)
+    slices = in_slices(work, 0.0)
     mine = np.geterr()
-    assert next(steps) is None and np.geterr() == mine
-    assert next(steps) is True and np.geterr() == mine
+    assert next(slices) is None and np.geterr() == mine
+    assert next(slices) is True and np.geterr() == mine

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """A subject and settings in, findings out: find, cap, order, ignore, lock. The only place where these are put together.
 
-The command line, the Python API and the panel all judge by `judge`, or by its stepwise form.
+The command line, the Python API and the panel all judge by `judge`, or by its form in slices.
 """
 
 from __future__ import annotations
@@ -14,15 +14,15 @@ import numpy as np
 from ..errors import InputError
 from ..findings.finding import NONE, SEVERITIES, Finding, Severity
 from ..findings.ignores import Ignore
-from ..findings.report import ClipRow, Ignored
+from ..findings.report import ClipLine, Ignored
 from ..motion.clip import Clip
-from ..pausing import in_steps
+from ..pausing import in_slices
 from ..rules.rule import AnyRule, Limits, Subject
 from . import subjects
 from .settings import DEFAULT, Overrides, Settings
 
-# A step of an audit takes about this long.
-STEP_SECONDS = 0.02
+# A slice of an audit takes about this long.
+SLICE_SECONDS = 0.02
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,10 @@ def judge(subject: Subject, settings: Settings = DEFAULT) -> Judgement:
     return _judgement(subject, found, settings)
 
 
-def judge_steps(subject: Subject, settings: Settings, into: list[Judgement]) -> Iterator[float]:
-    """Judge in steps, to stay responsive: yields the share that is done; the judgement goes to `into` at the end.
+def judge_in_slices(subject: Subject, settings: Settings, into: list[Judgement]) -> Iterator[float]:
+    """Judge in slices, to stay responsive: yields the share that is done; the judgement goes to `into` at the end.
 
-    A rule that takes longer than `STEP_SECONDS` is interrupted. Closing the iterator ends the rule where it is.
+    A rule that takes longer than `SLICE_SECONDS` is interrupted. Closing the iterator ends the rule where it is.
     """
     rules = rules_for(subject, settings)
     found: list[Finding] = []
@@ -61,7 +61,7 @@ def judge_steps(subject: Subject, settings: Settings, into: list[Judgement]) -> 
         if subjects.small(subject):
             found += one()
         else:
-            for some in in_steps(one, STEP_SECONDS):
+            for some in in_slices(one, SLICE_SECONDS):
                 if some is not None:
                     found += some
                 elif number < len(rules):
@@ -141,9 +141,9 @@ def _locked(finding: Finding, why: str) -> Finding:
     return replace(finding, fix=NONE, occurrences=finding.occurrences.without_fix(), locked=why)
 
 
-def clip_row(clip: Clip) -> ClipRow:
+def clip_line(clip: Clip) -> ClipLine:
     """A clip's line in the report."""
-    return ClipRow(
+    return ClipLine(
         action=clip.action,
         slot=clip.slot,
         owner=clip.owner,

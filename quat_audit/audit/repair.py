@@ -26,12 +26,12 @@ from .settings import DEFAULT, Settings
 from .skin_proof import STILL_MM, prove_skin, sound_moved_mm, vertices_changed
 
 # A fix can uncover another rule's fault (a completed component makes a key of wrong length), which a later
-# stage of the same pass repairs; a second pass is for what comes back to an earlier stage.
+# phase of the same pass repairs; a second pass is for what comes back to an earlier phase.
 MAX_PASSES = 6
 # The one data path that all weights of a mesh have.
 WEIGHTS = "vertex_groups"
 
-Place = tuple[str, str]  # (code, data path) of a finding
+CodeAndPath = tuple[str, str]  # (code, data path) of a finding
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,9 +47,9 @@ class Repair(Generic[S]):
     """
 
     subject: S
-    changed: Mapping[Place, int]
+    changed: Mapping[CodeAndPath, int]
     refused: tuple[Refused, ...]
-    met: frozenset[Place]
+    met: frozenset[CodeAndPath]
     proof: Proof | SkinProof
 
     @property
@@ -58,7 +58,7 @@ class Repair(Generic[S]):
         return applied(self.changed)
 
 
-def applied(changed: Mapping[Place, int]) -> tuple[Applied, ...]:
+def applied(changed: Mapping[CodeAndPath, int]) -> tuple[Applied, ...]:
     """A line a rule of what changed: (code, data path) → keys."""
     codes = sorted({code for code, _ in changed})
     return tuple(
@@ -72,16 +72,16 @@ class _State(Generic[S]):
     """A repair on its way."""
 
     subject: S
-    changed: dict[Place, int] = field(default_factory=dict)
-    refused: dict[Place, str] = field(default_factory=dict)
-    met: set[Place] = field(default_factory=set)
+    changed: dict[CodeAndPath, int] = field(default_factory=dict)
+    refused: dict[CodeAndPath, str] = field(default_factory=dict)
+    met: set[CodeAndPath] = field(default_factory=set)
     errors: int = 0  # findings that are errors, in the last pass
 
     def copy(self) -> _State[S]:
         return _State(self.subject, dict(self.changed), dict(self.refused), set(self.met), self.errors)
 
 
-def repair(subject: S, settings: Settings = DEFAULT, *, only: Collection[Place] | None = None) -> Repair[S]:
+def repair(subject: S, settings: Settings = DEFAULT, *, only: Collection[CodeAndPath] | None = None) -> Repair[S]:
     """Repair what the settings' rules find in a subject: the safe fixes, then, when asked for, the unsafe ones.
 
     A safe fix that would change a rotation at a valid key, or lengthen a path, or move a vertex that is in order, is
@@ -124,10 +124,10 @@ def prove_repair(before: S, after: S) -> Proof | SkinProof:
 class _Wanted:
     """Which findings are to be repaired: all, or some and what their repair uncovers."""
 
-    def __init__(self, subject: Subject, settings: Settings, only: Collection[Place] | None) -> None:
+    def __init__(self, subject: Subject, settings: Settings, only: Collection[CodeAndPath] | None) -> None:
         self._subject, self._limits = subject, settings.limits
         self._only = None if only is None else set(only)
-        self._before: dict[str, set[Place]] = {}
+        self._before: dict[str, set[CodeAndPath]] = {}
 
     def rules(self, rules: list[AnyRule], touched: Collection[str]) -> list[AnyRule]:
         """The rules that may find something to repair."""
@@ -153,7 +153,7 @@ class _Wanted:
 def _passes(state: _State[S], settings: Settings, wanted: _Wanted, *, unsafe: bool) -> None:
     """Apply all fixes again and again until a pass changes nothing."""
     fixable = [rule for rule in rules_for(state.subject, settings) if rule.fix is not None]
-    ordered = sorted(fixable, key=lambda rule: (rule.stage, rule.code))
+    ordered = sorted(fixable, key=lambda rule: (rule.phase, rule.code))
     for _ in range(MAX_PASSES):
         start = state.subject
         state.refused, state.errors = {}, 0  # every pass asks again for all that is left
@@ -170,17 +170,17 @@ def _apply_rule(rule: AnyRule, state: _State[S], settings: Settings, wanted: _Wa
     risky: list[Finding] = []
     for finding in find(rule, state.subject, settings.limits):
         state.errors += finding.severity == ERROR
-        place = (finding.code, finding.data_path)
+        which = (finding.code, finding.data_path)
         named = wanted.asked_for(finding)
         if why_ignored(ignores, finding) is not None:
             continue
         if named:
-            state.met.add(place)
+            state.met.add(which)
         elif not wanted.uncovered(rule, finding, touched):
             continue
         why = subjects.why_locked(locked, finding)
         if why and finding.fix != NONE and (unsafe or finding.fix == SAFE):
-            state.refused[place] = why
+            state.refused[which] = why
         elif not why and finding.fix == SAFE:
             findings.append(finding)
         if not why and unsafe and named and np.any(finding.occurrences.fix == UNSAFE):
@@ -200,9 +200,9 @@ def _unsafe_part(finding: Finding) -> Finding:
 
 def _met_again(rule: AnyRule, subject: Subject, findings: list[Finding], settings: Settings) -> list[Finding]:
     """The same findings as they are now."""
-    places = {(f.code, f.data_path) for f in findings}
+    wanted = {(f.code, f.data_path) for f in findings}
     found = find(rule, subject, settings.limits)
-    return [_unsafe_part(f) for f in found if (f.code, f.data_path) in places and np.any(f.occurrences.fix == UNSAFE)]
+    return [_unsafe_part(f) for f in found if (f.code, f.data_path) in wanted and np.any(f.occurrences.fix == UNSAFE)]
 
 
 def _step(state: _State[S], rule: AnyRule, edited: S) -> None:
@@ -222,7 +222,9 @@ def _changes(before: Subject, after: Subject) -> dict[str, int]:
     return changes_by_path(before, after)
 
 
-def _proven(rule: AnyRule, subject: S, findings: list[Finding], settings: Settings, refused: dict[Place, str]) -> S:
+def _proven(
+    rule: AnyRule, subject: S, findings: list[Finding], settings: Settings, refused: dict[CodeAndPath, str]
+) -> S:
     """The safe fix of some findings, without those for which it would break its promise."""
     while findings:
         edited = _fixed(rule, subject, findings, settings, refused, unsafe=False)
@@ -241,7 +243,13 @@ def _proven(rule: AnyRule, subject: S, findings: list[Finding], settings: Settin
 
 
 def _fixed(
-    rule: AnyRule, subject: S, findings: list[Finding], settings: Settings, refused: dict[Place, str], *, unsafe: bool
+    rule: AnyRule,
+    subject: S,
+    findings: list[Finding],
+    settings: Settings,
+    refused: dict[CodeAndPath, str],
+    *,
+    unsafe: bool,
 ) -> S:
     """What the rule's fix makes of the subject; where it does nothing, that is said."""
     if not findings:
@@ -307,9 +315,9 @@ def _taken_back(kept: _State[S], dropped: _State[S], before: Subject, settings: 
     why = Text(
         "it would leave {would} errors where there were {was}, so nothing was done", {"would": would, "was": was}
     )
-    for place, keys in dropped.changed.items():
-        if kept.changed.get(place, 0) != keys:
-            kept.refused[place] = why
+    for which, keys in dropped.changed.items():
+        if kept.changed.get(which, 0) != keys:
+            kept.refused[which] = why
     return kept
 
 

@@ -9,7 +9,7 @@ playback.py  what plays in a scene, and on which frames; pose.py poses of a rig,
 linked.py    libraries, and those that are missing
 names.py     names, also those that are no UTF-8
 ignore.py    ignores as they are kept in the file
-show.py      go to a frame, select bones and keys; stage.py a rig as the before and after draws it
+show.py      go to a frame, select bones and keys; posed_rig.py a rig as the before and after draws it
 skin/        skinned meshes <-> Skins
 draw/        pictures: the skinning preview by the graphics card, drawings rendered by Cycles
 

@@ -53,23 +53,23 @@ def curve_sets(action: Any) -> Iterator[CurveSet]:
     several_layers = len(action.layers) > 1
     for number, layer in enumerate(action.layers):
         several_strips = len(layer.strips) > 1
-        for place, strip in enumerate(layer.strips):
+        for position, strip in enumerate(layer.strips):
             label = " · ".join(
                 [f"layer {number + 1}"] * several_layers
-                + [f"strip {place + 1}"] * several_strips  # "" for the usual one
+                + [f"strip {position + 1}"] * several_strips  # "" for the usual one
             )
             for bag in strip.channelbags:
                 slot = slots.get(bag.slot_handle)
                 if slot is None:
                     # A channelbag whose slot is gone: nothing plays it, but it is in the file.
-                    yield CurveSet("", bag.slot_handle, number, place, label, "", bag, bag.fcurves)
+                    yield CurveSet("", bag.slot_handle, number, position, label, "", bag, bag.fcurves)
                     continue
                 filled.add(slot.handle)
                 # The same bag by way of a function: what is reached by properties carries its whole chain of parents
                 # along, which makes every foreach_get more than three times slower (measured on 4.5 and 5.3).
                 direct = strip.channelbag(slot)
                 yield CurveSet(
-                    slot.name_display, slot.handle, number, place, label, slot.target_id_type, direct, direct.fcurves
+                    slot.name_display, slot.handle, number, position, label, slot.target_id_type, direct, direct.fcurves
                 )
     for slot in slots.values():
         if slot.handle not in filled:

@@ -2,7 +2,7 @@
 """Poses of armatures on many frames: the scene is stepped through them without evaluating any skinned mesh.
 
 Everything is put back afterwards: the frame, the modifiers that were switched off meanwhile, and what was posed by
-hand and not keyed (which a change of frame takes away). Work in steps puts it back at the end of each, so that nobody
+hand and not keyed (which a change of frame takes away). Work in slices puts it back at the end of each, so that nobody
 ever sees another frame, and stopping it leaves nothing to clean up.
 """
 
@@ -84,17 +84,17 @@ def pose_many(pairs: Sequence[tuple[Any, Any]], frames: Sequence[float] | None =
     Raises:
         SkinError: one of them is not evaluated in this view layer.
     """
-    *_, (_, motions) = pose_steps(pairs, frames)
+    *_, (_, motions) = pose_slices(pairs, frames)
     assert motions is not None
     return motions
 
 
-def pose_steps(
+def pose_slices(
     pairs: Sequence[tuple[Any, Any]], frames: Sequence[float] | None = None, *, slice_seconds: float = math.inf
 ) -> Iterator[tuple[float, list[Motion | str] | None]]:
-    """The same in steps: (share of the frames done, None) after each, at last (1.0, what `pose_many` gives).
+    """The same in slices: (share of the frames done, None) after each, at last (1.0, what `pose_many` gives).
 
-    A step takes about `slice_seconds`, up to twice as long where putting the scene back takes longer, so that less of
+    A slice takes about `slice_seconds`, up to twice as long where putting the scene back takes longer, so that less of
     the time goes into that. After each the scene is as it was; closing the iterator leaves nothing behind.
     """
     scene = bpy.context.scene
@@ -148,7 +148,7 @@ def _motion(pair: tuple[Any, Any], at: Sequence[float], matrices: Floats, worlds
 
 
 def _somewhere(rig: Any, matrices: Floats, worlds: Floats) -> Bools:
-    """(F,) whether both objects and all deforming bones have a place, (F, B × 16) and (2, F, 4, 4)."""
+    """(F,) whether both objects and all deforming bones have a position, (F, B × 16) and (2, F, 4, 4)."""
     deforming = np.zeros(len(rig.data.bones), dtype=bool)
     rig.data.bones.foreach_get("use_deform", deforming)
     by_bone = np.isfinite(matrices.reshape(len(matrices), -1, 16)).all(axis=2)

@@ -28,7 +28,7 @@ _BONE_ROTATION = re.compile(
     re.DOTALL,
 )
 _MUTED = Text("muted: Blender plays the stored value")
-# A step of `read_action_steps` ends once this much time is spent: short of a redraw at 30 frames a second.
+# A slice of `read_action_slices` ends once this much time is spent: short of a redraw at 30 frames a second.
 SLICE_SECONDS = 0.02
 
 # A read in parts: yields the keys read so far, is sent the curves found anew (None: the same ones), returns the Clip.
@@ -85,47 +85,47 @@ def read_action(action: Any, *, played_by: dict[Key, list[User]] | None = None) 
     return clips
 
 
-def read_action_steps(
+def read_action_slices(
     action: Any, *, played_by: dict[Key, list[User]] | None = None, slice_seconds: float = SLICE_SECONDS
 ) -> Iterator[tuple[int, int, tuple[BlenderClip, ...]]]:
-    """`read_action` in steps of about `slice_seconds`, for who has to keep Blender's window alive meanwhile.
+    """`read_action` in slices of about `slice_seconds`, for who has to keep Blender's window alive meanwhile.
 
     Yields (keys read, keys in all, clips); clips is () but in the last item. One read of a curve's keys is never
     divided: a million keys in a single curve take about 0.1 s for each of their four arrays.
 
-    Raises: GoneError: the action or a curve was removed between two steps (an undo, a script).
+    Raises: GoneError: the action or a curve was removed between two slices (an undo, a script).
     """
     uid, name = action.session_uid, action.name
     sets = list(compat.curve_sets(action))
     total = sum(len(fcurve.keyframe_points) for curve_set in sets for fcurve in curve_set.fcurves)
-    places = [(s.handle, s.layer, s.strip) for s in sets]
-    del action, sets  # pointers are not kept between two steps
+    addresses = [(s.handle, s.layer, s.strip) for s in sets]
+    del action, sets  # pointers are not kept between two slices
     yield 0, total, ()
     if played_by is None:
         played_by = users.find_users()
         yield 0, total, ()
     done, clips = 0, []
-    for place in places:
-        action, curve_set = _find_place(uid, name, *place)
-        who = played_by.get((uid, place[0]), [])
+    for address in addresses:
+        action, curve_set = _find_curve_set(uid, name, *address)
+        who = played_by.get((uid, address[0]), [])
         if not users.alive(who):  # undone since they were found
             played_by = users.find_users()
-            who = played_by.get((uid, place[0]), [])
+            who = played_by.get((uid, address[0]), [])
         parts = _read_set_parts(action, curve_set, who)
         keys, again, since = 0, None, time.perf_counter()
         while True:
             try:
                 keys = parts.send(again)
             except StopIteration as end:
-                clips.append(BlenderClip(end.value, uid, *place))
+                clips.append(BlenderClip(end.value, uid, *address))
                 done += len(end.value.curves.co)
                 break
             if again is not None:
-                # To find thousands of curves anew takes longer than a slice on a busy machine: that alone is no step.
+                # To find thousands of curves anew takes longer than one on a busy machine: that alone is no slice.
                 again, since = None, time.perf_counter()
             if time.perf_counter() - since > slice_seconds:
                 yield done + keys, total, ()
-                action, curve_set = _find_place(uid, name, *place)
+                action, curve_set = _find_curve_set(uid, name, *address)
                 again = list(curve_set.fcurves)
         yield done, total, ()
     yield total, total, tuple(clips)
@@ -135,19 +135,19 @@ def read_again(record: BlenderClip) -> BlenderClip:
     """The same slot as it is now."""
     action, curve_set = find_set(record)
     who = users.find_users().get((record.action_uid, record.handle), [])
-    return BlenderClip(_read_set(action, curve_set, who), *_place(record))
+    return BlenderClip(_read_set(action, curve_set, who), *_address(record))
 
 
-def _place(record: BlenderClip) -> tuple[int, int, int, int]:
+def _address(record: BlenderClip) -> tuple[int, int, int, int]:
     return record.action_uid, record.handle, record.layer, record.strip
 
 
 def find_set(record: BlenderClip) -> tuple[Any, compat.CurveSet]:
     """(action, its set of curves) that a record means. GoneError when it is gone from the file."""
-    return _find_place(record.action_uid, record.clip.action, record.handle, record.layer, record.strip)
+    return _find_curve_set(record.action_uid, record.clip.action, record.handle, record.layer, record.strip)
 
 
-def _find_place(uid: int, name: str, handle: int, layer: int, strip: int) -> tuple[Any, compat.CurveSet]:
+def _find_curve_set(uid: int, name: str, handle: int, layer: int, strip: int) -> tuple[Any, compat.CurveSet]:
     for action in bpy.data.actions:
         if action.session_uid == uid:
             for found in compat.curve_sets(action):
@@ -218,7 +218,7 @@ def _read_set_parts(action: Any, curve_set: compat.CurveSet, who: Sequence[User]
         slot=slot_name,
         owner=owner,
         users=played_names,
-        source="blender",
+        format="blender",
         frame_rate=frame_rate,
         seconds=False,
         curves=curves,

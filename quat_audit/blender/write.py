@@ -61,7 +61,7 @@ class Written:
 def write_clip(record: BlenderClip, after: Clip) -> Written:
     """Write what differs between `record.clip` and `after`.
 
-    Curves whose `source` is missing in `after` are removed, those with source -1 are made. A new rotation mode
+    Curves whose `ancestor` is missing in `after` are removed, those with ancestor -1 are made. A new rotation mode
     (`tracks.modes` of one entry) is set on every user. Nothing is written when anything must not be.
 
     Raises: GoneError: the action or a curve is no longer what was read. RefusedError: a curve that is read-only was
@@ -87,11 +87,11 @@ def write_clip(record: BlenderClip, after: Clip) -> Written:
                 )
             )
 
-    for number, source in edits.changed.items():
-        _write_curve(fcurves[source], before.curves, source, after.curves, number)
+    for number, ancestor in edits.changed.items():
+        _write_curve(fcurves[ancestor], before.curves, ancestor, after.curves, number)
     looks = [_look_of_siblings(fcurves, before.curves, after.curves.data_path[number]) for number in edits.added]
-    for source in edits.removed:
-        curve_set.fcurves.remove(fcurves[source])  # Blender's pointers to the other curves stay good
+    for ancestor in edits.removed:
+        curve_set.fcurves.remove(fcurves[ancestor])  # Blender's pointers to the other curves stay good
     for number, look in zip(edits.added, looks, strict=True):
         _add_curve(curve_set.owner, after.curves, number, look)
     if edits.changed or edits.added or edits.removed:
@@ -114,34 +114,34 @@ def _show(action: Any, fcurve: Any) -> None:
 
 @dataclass(frozen=True)
 class _Edits:
-    changed: dict[int, int]  # curve of `after` → its source
+    changed: dict[int, int]  # curve of `after` → its ancestor
     added: list[int]  # curves of `after`
     removed: list[int]  # curves of `before`
 
 
 def _edits(before: Curves, after: Curves) -> _Edits:
-    sources = after.source.tolist()
-    kept = [source for source in sources if source >= 0]
+    ancestors = after.ancestor.tolist()
+    kept = [ancestor for ancestor in ancestors if ancestor >= 0]
     if len(set(kept)) != len(kept) or (kept and max(kept) >= len(before)):
-        raise ValueError("each curve of the edited clip must have a source of its own in the clip that was read")
-    changed = {n: s for n, s in enumerate(sources) if s >= 0 and _differs(before, s, after, n)}
-    added = [n for n, s in enumerate(sources) if s < 0]
+        raise ValueError("each curve of the edited clip must have an ancestor of its own in the clip that was read")
+    changed = {n: s for n, s in enumerate(ancestors) if s >= 0 and _differs(before, s, after, n)}
+    added = [n for n, s in enumerate(ancestors) if s < 0]
     return _Edits(changed, added, sorted(set(range(len(before))) - set(kept)))
 
 
-def _differs(before: Curves, source: int, after: Curves, number: int) -> bool:
-    rows, old = after.rows(number), before.rows(source)
+def _differs(before: Curves, ancestor: int, after: Curves, number: int) -> bool:
+    rows, old = after.rows(number), before.rows(ancestor)
     return (
-        not _same_keys(before, source, after, number)
+        not _same_keys(before, ancestor, after, number)
         or bool(after.marked[rows].any())
-        or bool(after.linear_extrapolation[number] != before.linear_extrapolation[source])
+        or bool(after.linear_extrapolation[number] != before.linear_extrapolation[ancestor])
         or any(not _equal(values[rows], was[old]) for _, values, was in _arrays(before, after))
     )
 
 
-def _same_keys(before: Curves, source: int, after: Curves, number: int) -> bool:
+def _same_keys(before: Curves, ancestor: int, after: Curves, number: int) -> bool:
     origin = after.origin[after.rows(number)]
-    return len(origin) == before.counts[source] and bool(np.all(origin == np.arange(len(origin))))
+    return len(origin) == before.counts[ancestor] and bool(np.all(origin == np.arange(len(origin))))
 
 
 def _arrays(before: Curves, after: Curves) -> list[tuple[str, Any, Any]]:
@@ -164,13 +164,13 @@ def _equal(values: Any, was: Any) -> bool:
 
 
 def _check(before: Clip, after: Clip, edits: _Edits) -> None:
-    for source in (*edits.changed.values(), *edits.removed):
-        why = before.curves.read_only[source]
+    for ancestor in (*edits.changed.values(), *edits.removed):
+        why = before.curves.read_only[ancestor]
         if why:
             raise RefusedError(
                 Text(
                     "action '{action}': {path} must not be written: {why}",
-                    {"action": before.action, "path": before.curves.data_path[source], "why": why},
+                    {"action": before.action, "path": before.curves.data_path[ancestor], "why": why},
                 )
             )
     if edits.added and before.curves.read_only and all(before.curves.read_only):
@@ -189,9 +189,9 @@ def _check(before: Clip, after: Clip, edits: _Edits) -> None:
             if not bad.any():
                 continue
             # One that was there already, on a key that is kept, is not of our making.
-            origin, source = c.origin[rows], int(c.source[number])
-            if source >= 0:
-                old = getattr(before.curves, name)[before.curves.rows(source)]
+            origin, ancestor = c.origin[rows], int(c.ancestor[number])
+            if ancestor >= 0:
+                old = getattr(before.curves, name)[before.curves.rows(ancestor)]
                 bad &= (origin < 0)[:, None] | np.isfinite(old[np.maximum(origin, 0)])
             if bad.any():
                 frame = float(c.co[rows][np.argmax(bad.any(axis=1)), 0])
@@ -208,14 +208,14 @@ def _check(before: Clip, after: Clip, edits: _Edits) -> None:
                 )
 
 
-def _write_curve(fcurve: Any, before: Curves, source: int, after: Curves, number: int) -> None:
-    rows, old = after.rows(number), before.rows(source)
+def _write_curve(fcurve: Any, before: Curves, ancestor: int, after: Curves, number: int) -> None:
+    rows, old = after.rows(number), before.rows(ancestor)
     points = fcurve.keyframe_points
-    extrapolation = bool(after.linear_extrapolation[number]) != bool(before.linear_extrapolation[source])
+    extrapolation = bool(after.linear_extrapolation[number]) != bool(before.linear_extrapolation[ancestor])
     if extrapolation:
         fcurve.extrapolation = "LINEAR" if after.linear_extrapolation[number] else "CONSTANT"
-    if not _same_keys(before, source, after, number):
-        _rebuild(points, after, number, _inserted_handles(before, source, after, number))
+    if not _same_keys(before, ancestor, after, number):
+        _rebuild(points, after, number, _inserted_handles(before, ancestor, after, number))
         return
     for name, values, was in _arrays(before, after):
         # Setting the extrapolation makes Blender compute automatic handles anew: put them back.
@@ -228,13 +228,13 @@ def _write_curve(fcurve: Any, before: Curves, source: int, after: Curves, number
         points.foreach_set("type", types)
 
 
-def _inserted_handles(before: Curves, source: int, after: Curves, number: int) -> tuple[Any, Any] | None:
+def _inserted_handles(before: Curves, ancestor: int, after: Curves, number: int) -> tuple[Any, Any] | None:
     """Which kept keys had a handle moved against its key, (left, right); None when no key was inserted.
 
     Splitting a Bézier segment shortens the handles around the new key. Blender would put an automatic one back at
     the next edit. A handle that was mirrored together with its key (a sign flip) has not moved.
     """
-    rows, old = after.rows(number), before.rows(source)
+    rows, old = after.rows(number), before.rows(ancestor)
     origin = after.origin[rows]
     if not (origin < 0).any():
         return None

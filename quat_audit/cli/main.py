@@ -27,7 +27,7 @@ from ..rules import RULES
 from ..rules.rule import AnyRule
 from ..run.inputs import SUFFIXES, Input, expand
 from ..run.opening import VIA, blender_version
-from ..run.outputs import check_report_place, result_places, without_links_out
+from ..run.outputs import check_report_path, result_paths, without_links_out
 from ..run.publish import Publisher, write_whole
 from ..version import NAME, version
 from . import preview
@@ -172,7 +172,7 @@ def _fix(options: argparse.Namespace) -> int:
     if options.in_place:
         inputs = without_links_out(inputs)
     publisher = Publisher(frozenset(Path(os.path.realpath(item.path)) for item in inputs))
-    outputs = result_places(options.output_dir, inputs, options.via) if options.output_dir else {}
+    outputs = result_paths(options.output_dir, inputs, options.via) if options.output_dir else {}
 
     def work(item: Input) -> FileReport:
         begun = len(publisher.begun)
@@ -189,8 +189,8 @@ def _fix(options: argparse.Namespace) -> int:
             if len(publisher.begun) == begun:
                 raise
             options.interruption.pressed += not options.interruption
-            places = ", ".join(map(str, publisher.begun[begun:]))
-            reason = f"interrupted while its result was put in place: check {places}"
+            begun_paths = ", ".join(map(str, publisher.begun[begun:]))
+            reason = f"interrupted while its result was put in place: check {begun_paths}"
             return FileReport(str(item.path), "failed", reason)
 
     return _run(options, inputs, work, outputs)
@@ -203,7 +203,7 @@ def _run(
     outputs: Mapping[Path, Path] | None = None,
 ) -> int:
     """Do the work on every input, write the report, and return the exit code."""
-    check_report_place(options.output, inputs, outputs)
+    check_report_path(options.output, inputs, outputs)
     if options.output is None:
         check_output()
     report = Report()
@@ -213,19 +213,19 @@ def _run(
         if item.reason:
             report.files.append(FileReport(str(item.path), "skipped" if item.skipped else "failed", item.reason))
             continue
-        row = FileReport(str(item.path), "skipped", INTERRUPTED)
+        entry = FileReport(str(item.path), "skipped", INTERRUPTED)
         if not interruption:
             progress.show(number, item.path)
             try:
-                row = work(item)
+                entry = work(item)
             except KeyboardInterrupt:
                 interruption.pressed += not interruption
-        report.files.append(row)
+        report.files.append(entry)
     interruption.patience = interruption.pressed + 1  # what was done is still to be reported
     progress.clear()
     report.blender = blender_version()
     # Again: the run may have written what was not known before, such as a buffer beside a .gltf.
-    check_report_place(options.output, inputs, outputs)
+    check_report_path(options.output, inputs, outputs)
     _emit(options, lambda colour: reports.parts(options.format, report, colour=colour))
     return exit_code(report, options.fail_on)
 
@@ -267,8 +267,8 @@ def _limits(words: Sequence[str]) -> dict[str, dict[str, float]]:
     by_code = {rule.code: rule for rule in RULES}
     given: dict[str, dict[str, float]] = {}
     for word in words:
-        place, _, value = word.partition("=")
-        code, _, name = place.strip().partition(".")
+        rule_limit, _, value = word.partition("=")
+        code, _, name = rule_limit.strip().partition(".")
         rule = by_code.get(code.upper())
         if rule is None or name not in rule.limits:
             known = ", ".join(f"{code.upper()}.{n}" for n in rule.limits) if rule else "QA104.visible_deg, …"
@@ -300,7 +300,7 @@ def _select(words: str, option: str) -> tuple[AnyRule, ...]:
 
 def _rules(options: argparse.Namespace) -> int:
     rules = _select(",".join(options.codes), "rules") if options.codes else RULES
-    check_report_place(options.output, ())
+    check_report_path(options.output, ())
     if options.format == "json":
         rows = [
             {

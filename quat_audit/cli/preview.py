@@ -76,12 +76,12 @@ def run(options: argparse.Namespace) -> int:
     done: list[Previewed] = []
     total = 0
     try:
-        for step in api.preview_steps(options.path, options.output, name=options.object or "", frames=frames):
-            total = step.total
+        for job in api.preview_jobs(options.path, options.output, name=options.object or "", frames=frames):
+            total = job.total
             if interruption:
                 break
-            progress.show(step.number, Path(step.name), step.total)
-            done.append(step.work())
+            progress.show(job.number, Path(job.name), job.total)
+            done.append(job.work())
     except InputError as error:
         raise InputError(f"{options.path}: {str(error).removeprefix(f'{options.path}: ')}") from None
     except KeyboardInterrupt:  # a second Ctrl-C: what is written is whole
@@ -90,16 +90,16 @@ def run(options: argparse.Namespace) -> int:
     progress.clear()
     if interruption and total:
         say(f"interrupted: {total - len(done)} of {total} without a preview")
-    for row in done:
-        if row.reason:
-            say(visible(f"{row.name}: no preview: {row.reason}"))
-    write_out("".join(_text(row) for row in done if not row.reason))
-    return 0 if any(not row.reason for row in done) else 2
+    for entry in done:
+        if entry.reason:
+            say(visible(f"{entry.name}: no preview: {entry.reason}"))
+    write_out("".join(_text(entry) for entry in done if not entry.reason))
+    return 0 if any(not entry.reason for entry in done) else 2
 
 
-def _text(row: Previewed) -> str:
-    paths = ", ".join(str(path) for path in row.paths)
-    return "".join(visible(line) + "\n" for line in [*lines(row.figures), f"  written        {paths}"])
+def _text(entry: Previewed) -> str:
+    paths = ", ".join(str(path) for path in entry.paths)
+    return "".join(visible(line) + "\n" for line in [*lines(entry.figures), f"  written        {paths}"])
 
 
 def parse_frames(words: str) -> list[float]:

@@ -59,7 +59,7 @@ class Rig:
 
 
 @dataclass(frozen=True, eq=False)
-class Stage:
+class PosedRig:
     """A rig as Blender evaluated it on F frames.
 
     Attributes:
@@ -85,34 +85,34 @@ class Stage:
         return rotation @ self.inner if delta else self.outer @ rotation
 
 
-def replace_rotations(stage: Stage, rotations: Mapping[int, Floats]) -> Floats:
+def replace_rotations(posed: PosedRig, rotations: Mapping[int, Floats]) -> Floats:
     """(F, B, 4, 4) poses in the object's space with the rotations (F, 3, 3) of some bones in place of their own."""
-    rig = stage.rig
-    pose = stage.pose.copy()
+    rig = posed.rig
+    pose = posed.pose.copy()
     moved = rig.below(np.array(sorted(rotations), dtype=np.int64))
     for bone in rig.parents_first():
         if not moved[bone]:
             continue
         parent = int(rig.parents[bone])
         if parent >= 0 and moved[parent]:
-            _follow_parent(stage, pose, int(bone), parent)
+            _follow_parent(posed, pose, int(bone), parent)
         if bone in rotations:
-            own = stage.basis[:, bone, :3, :3]
+            own = posed.basis[:, bone, :3, :3]
             from_parent = pose[:, bone, :3, :3] @ _inverse(own)
-            pose[:, bone, :3, :3] = from_parent @ (rotations[bone] * stage.scale[:, bone, None, :])
+            pose[:, bone, :3, :3] = from_parent @ (rotations[bone] * posed.scale[:, bone, None, :])
     return pose
 
 
-def _follow_parent(stage: Stage, pose: Floats, bone: int, parent: int) -> None:
-    rig = stage.rig
-    was, now = stage.pose[:, parent], pose[:, parent]
+def _follow_parent(posed: PosedRig, pose: Floats, bone: int, parent: int) -> None:
+    rig = posed.rig
+    was, now = posed.pose[:, parent], pose[:, parent]
     step = now @ _inverse(was)
-    pose[:, bone, :3, 3] = np.einsum("fij,fj->fi", step[:, :3, :3], stage.pose[:, bone, :3, 3]) + step[:, :3, 3]
+    pose[:, bone, :3, 3] = np.einsum("fij,fj->fi", step[:, :3, :3], posed.pose[:, bone, :3, 3]) + step[:, :3, 3]
     if rig.inherits_rotation[bone]:
         turn = step[:, :3, :3]
         if not rig.inherits_scale[bone]:
             turn = _unscaled(now[:, :3, :3]) @ _inverse(_unscaled(was[:, :3, :3]))
-        pose[:, bone, :3, :3] = turn @ stage.pose[:, bone, :3, :3]
+        pose[:, bone, :3, :3] = turn @ posed.pose[:, bone, :3, :3]
 
 
 def _unscaled(matrix: Floats) -> Floats:

@@ -40,7 +40,7 @@ def to_region(points: Floats, matrix: Floats, width: float, height: float) -> Fl
 
 
 def segments(path: Floats) -> Floats:
-    """(N, 2, 2) from point to point of a path (S, 2), without those that have no place."""
+    """(N, 2, 2) from point to point of a path (S, 2), without those that have no position."""
     pairs = np.stack([path[:-1], path[1:]], axis=1) if len(path) > 1 else np.zeros((0, 2, 2))
     return np.asarray(pairs[np.isfinite(pairs).all(axis=(1, 2))])
 
@@ -82,7 +82,7 @@ def ticks(start: float, end: float, most: int, steps: Sequence[float]) -> Floats
     return np.array([start, end])
 
 
-def place(x: Floats, y: Floats, inside: Box, x_range: tuple[float, float], top: float) -> Floats:
+def fitted(x: Floats, y: Floats, inside: Box, x_range: tuple[float, float], top: float) -> Floats:
     """(N, 2) pixels within a box: x over its range, y from 0 to `top`."""
     width = max(x_range[1] - x_range[0], 1e-9)
     return np.stack(

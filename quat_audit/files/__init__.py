@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Bytes of a file <-> subjects, without Blender: what an engine gets, not what an importer makes of it.
 
-source.py  what a reader returns: clips, and how edited ones are written
-gltf/      .glb, .gltf, .vrm, .vrma
-bvh/       .bvh
-fbx.py     what Blender's importers drop of an .fbx
+raw_file.py  what a reader returns: clips, and how edited ones are written
+gltf/        .glb, .gltf, .vrm, .vrma
+bvh/         .bvh
+fbx.py       what Blender's importers drop of an .fbx
 """

@@ -65,7 +65,7 @@ class Occurrences:
 
     Attributes:
         frames: (N, 2) float, the frames of two keys; the same twice where the fault is at one key.
-        rows: (N,) int, addresses within what the rule looks at. They mean something to its fix only.
+        rows: (N,) int, numbers within what the rule looks at. They mean something to its fix only.
         codes: (N, 4) uint8: class, severity, fix, sentence, as numbers within `kinds`, SEVERITIES, FIX_KINDS, and the
             templates of the finding.
         values: (N, M) float, what was measured.

@@ -86,7 +86,7 @@ class SkinProof:
 
 
 @dataclass(frozen=True)
-class ClipRow:
+class ClipLine:
     """One line about a clip in a report."""
 
     action: str
@@ -106,7 +106,7 @@ class FileReport:
     status: Status = "audited"
     reason: str = ""
     read_via: ReadVia = "bytes"
-    clips: list[ClipRow] = field(default_factory=list)
+    clips: list[ClipLine] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     ignored: list[Ignored] = field(default_factory=list)
     not_evaluated: list[tuple[str, str]] = field(default_factory=list)

@@ -28,8 +28,8 @@ def same_keys(a: Curves, b: Curves) -> Ints:
     size = 1 + max(int(a.origin.max(initial=0)), int(b.origin.max(initial=0)))
 
     def names(c: Curves) -> Ints:
-        source = c.source[c.curve_of_key()]
-        return np.where((source >= 0) & (c.origin >= 0), source * size + c.origin, -1)
+        ancestor = c.ancestor[c.curve_of_key()]
+        return np.where((ancestor >= 0) & (c.origin >= 0), ancestor * size + c.origin, -1)
 
     wanted, there = names(a), names(b)
     if not len(there):
@@ -71,7 +71,7 @@ def _owner(path: str) -> str:
 
 def _keys_by_path(a: Curves, b: Curves) -> dict[str, int]:
     """Data path → times at which a key of one of its curves changed, came or went."""
-    if np.array_equal(a.offsets, b.offsets) and np.array_equal(a.source, b.source) and a.data_path == b.data_path:
+    if np.array_equal(a.offsets, b.offsets) and np.array_equal(a.ancestor, b.ancestor) and a.data_path == b.data_path:
         key = np.flatnonzero(changed_keys(a, b))
         return _count_times(b.data_path, b.curve_of_key()[key], b.co[key, 0])
     kept = same_keys(a, b)

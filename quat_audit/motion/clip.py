@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +38,9 @@ EULER_ORDERS = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
 
 # Modes of a Cycles modifier outside the keyed range (eFMod_Cycling_Modes).
 CYCLE_NONE, CYCLE_REPEAT, CYCLE_REPEAT_OFFSET, CYCLE_MIRROR = "NONE", "REPEAT", "REPEAT_OFFSET", "MIRROR"
+
+# What a clip was read from.
+Format = Literal["blender", "gltf", "bvh"]
 
 
 class Cycles(NamedTuple):
@@ -68,8 +71,8 @@ class Curves:
             (a Noise modifier, a driver, muted); "" when they can.
         read_only: (C,) why the curve must not be written (linked data, a locked curve); "" when it may be.
         orphan: (C,) bool, no user of the action has the bone or property.
-        source: (C,) int, the curve of the reader's clip that this one was; -1: made by a repair.
-        origin: (K,) int, the key's row within its source curve; -1: made by a repair.
+        ancestor: (C,) int, the curve of the reader's clip that this one was; -1: made by a repair.
+        origin: (K,) int, the key's row within its ancestor; -1: made by a repair.
         marked: (K,) bool, made or bridged by a repair: shown with a key type of its own.
     """
 
@@ -87,7 +90,7 @@ class Curves:
     unevaluable: tuple[str, ...]
     read_only: tuple[str, ...]
     orphan: Bools
-    source: Ints
+    ancestor: Ints
     origin: Ints
     marked: Bools
 
@@ -149,9 +152,9 @@ class Clip:
     Attributes:
         action, slot, owner: names; owner is the first user (or the only candidate), "" if none.
         users: every object that plays the action.
-        source: "blender", "gltf" or "bvh": some limits are a format's own.
+        format: "blender", "gltf" or "bvh": some limits are a format's own.
         frame_rate: frames per second that `co` is expressed in.
-        seconds: the source counts in seconds (glTF): say so to a person.
+        seconds: the format counts in seconds (glTF): say so to a person.
         curves, tracks: the animation.
         not_evaluated: (what, why) pairs that the reader could not bring in.
         ignores: findings that are not to be reported (or repaired) on this clip's action.
@@ -161,7 +164,7 @@ class Clip:
     slot: str
     owner: str
     users: tuple[str, ...]
-    source: str
+    format: Format
     frame_rate: float
     seconds: bool
     curves: Curves
@@ -194,7 +197,7 @@ def _invariants(clip: Clip) -> Sequence[tuple[bool, str]]:
         and int(c.offsets[-1]) == keys
         and bool(np.all(np.diff(c.offsets) >= 0))
     )
-    per_curve = (c.component, c.linear_extrapolation, c.cycles, c.unevaluable, c.read_only, c.orphan, c.source)
+    per_curve = (c.component, c.linear_extrapolation, c.cycles, c.unevaluable, c.read_only, c.orphan, c.ancestor)
     per_key = (c.interpolation, c.origin, c.marked)
     curves_ok = t.curves.shape == (m, 4) and bool(np.all((t.curves >= -1) & (t.curves < n)))
     used = t.curves[t.curves >= 0] if curves_ok else np.zeros(0, np.int64)
@@ -287,7 +290,7 @@ def make_curves(
         unevaluable=tuple(unevaluable) if unevaluable is not None else ("",) * n,
         read_only=tuple(read_only) if read_only is not None else ("",) * n,
         orphan=_flags(orphan, n),
-        source=np.arange(n, dtype=np.int64),
+        ancestor=np.arange(n, dtype=np.int64),
         origin=np.arange(keys, dtype=np.int64) - np.repeat(offsets[:-1], counts),
         marked=np.zeros(keys, dtype=bool),
     )

@@ -116,7 +116,7 @@ def keep_curves(clip: Clip, keep: Bools) -> Clip:
         unevaluable=tuple(curves.unevaluable[c] for c in chosen),
         read_only=tuple(curves.read_only[c] for c in chosen),
         orphan=curves.orphan[chosen],
-        source=curves.source[chosen],
+        ancestor=curves.ancestor[chosen],
     )
     number = np.full(len(curves) + 1, -1, dtype=np.int64)
     number[chosen] = np.arange(len(chosen))
@@ -174,7 +174,7 @@ def add_curves(
         unevaluable=(*old.unevaluable, *(old.unevaluable[c] for c in like)),
         read_only=(*old.read_only, *(old.read_only[c] for c in like)),
         orphan=np.concatenate([old.orphan, old.orphan[like]]),
-        source=np.concatenate([old.source, np.full(len(like), -1)]),
+        ancestor=np.concatenate([old.ancestor, np.full(len(like), -1)]),
         origin=np.concatenate([old.origin, np.full(total, -1)]),
         marked=np.concatenate([old.marked, np.ones(total, bool)]),
     )
@@ -340,9 +340,9 @@ def with_origins(read: Clip, edited: Clip) -> Clip:
     if not len(b):
         return read
     named = {(b.data_path[c], int(b.component[c])): c for c in range(len(b))}
-    source, origin = a.source.copy(), a.origin.copy()
+    ancestor, origin = a.ancestor.copy(), a.origin.copy()
     for curve, path in enumerate(a.data_path):
         other = named.get((path, int(a.component[curve])))
         if other is not None and a.counts[curve] == b.counts[other]:
-            source[curve], origin[a.rows(curve)] = b.source[other], b.origin[b.rows(other)]
-    return with_curves(read, replace(a, source=source, origin=origin))
+            ancestor[curve], origin[a.rows(curve)] = b.ancestor[other], b.origin[b.rows(other)]
+    return with_curves(read, replace(a, ancestor=ancestor, origin=origin))

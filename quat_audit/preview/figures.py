@@ -84,21 +84,21 @@ def _worst(found: Measured) -> dict[str, Any]:
     measured = found.scan
     volume, bulge = measured.worst_volume(), measured.worst_bulge()
     return {
-        "gap": _place(measured, measured.worst_gap()),
-        "gap_mean": _place(measured, measured.worst_mean()),
+        "gap": _spot(measured, measured.worst_gap()),
+        "gap_mean": _spot(measured, measured.worst_mean()),
         "radius": _radius(found),
-        "bulge": None if bulge is None else _place(measured, bulge),
+        "bulge": None if bulge is None else _spot(measured, bulge),
         "volume": None
         if volume is None
         else {
             way: {"of_rest": number(worst.value), "frame": frame_number(worst.frame)}
             for way, worst in zip(("lbs", "dqs"), volume, strict=True)
         },
-        "cut": {**_place(measured, measured.worst_cut()), "vertices": len(measured.by_cut.vertices)},
+        "cut": {**_spot(measured, measured.worst_cut()), "vertices": len(measured.by_cut.vertices)},
     }
 
 
-def _place(measured: Scan, worst: Worst) -> dict[str, Any]:
+def _spot(measured: Scan, worst: Worst) -> dict[str, Any]:
     return {
         "mm": number(worst.value),
         "percent_of_mesh": number(measured.of_mesh(worst.value)),
@@ -202,14 +202,14 @@ def lines(figures: dict[str, Any]) -> list[str]:
     return rows + [f"  note           {row['what']}: {row['why']}" for row in figures["not_evaluated"]]
 
 
-def _of_mesh(place: dict[str, Any]) -> str:
-    return f"{millimetres(place['mm'] or 0.0)} ({percent_of_mesh(place['percent_of_mesh'] or 0.0)})"
+def _of_mesh(spot: dict[str, Any]) -> str:
+    return f"{millimetres(spot['mm'] or 0.0)} ({percent_of_mesh(spot['percent_of_mesh'] or 0.0)})"
 
 
-def _at(place: dict[str, Any]) -> str:
-    joint = f" at {place['joint']}" if place["joint"] else ""
-    vertex = f", vertex {place['vertex']}" if place.get("vertex") is not None else ""
-    return f"{joint}{vertex}, frame {frame_words(place['frame'])}"
+def _at(spot: dict[str, Any]) -> str:
+    joint = f" at {spot['joint']}" if spot["joint"] else ""
+    vertex = f", vertex {spot['vertex']}" if spot.get("vertex") is not None else ""
+    return f"{joint}{vertex}, frame {frame_words(spot['frame'])}"
 
 
 def _percent(part: float) -> str:

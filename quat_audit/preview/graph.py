@@ -94,9 +94,9 @@ def _plot(
         drawing.label(tick(value), x0 - 10, height - 5, 16, LEFT - 30, align="RIGHT", colour=QUIET)
     drawing.label(unit, x0 - 10, y + PLOT - 2, 16, LEFT - 30, align="RIGHT", colour=INK)
     for frame in _frame_ticks(first, last):
-        place = float(x(np.array(frame)))
-        drawing.line([(place, y), (place, y - 6)], QUIET, 1.5)
-        drawing.label(frame_words(frame), place, y - 24, 16, 80, align="CENTER", colour=QUIET)
+        left = float(x(np.array(frame)))
+        drawing.line([(left, y), (left, y - 6)], QUIET, 1.5)
+        drawing.label(frame_words(frame), left, y - 24, 16, 80, align="CENTER", colour=QUIET)
     drawing.line([(x0, y + PLOT), (x0, y), (x1, y)], QUIET, 1.5)
     for number, (values, colour, name) in enumerate(curves):
         good = np.isfinite(values)
@@ -112,10 +112,10 @@ def _plot(
         drawing.label(says, x1 + 24, y + PLOT - 26 - 30 * len(curves), 16, RIGHT - 48, colour=QUIET)
     marked, colour = (curves[-1][0], curves[-1][1]) if unit == "%" else (curves[0][0], curves[0][1])
     for number, text in marks:
-        place, height = float(x(frames[number : number + 1])[0]), float(up(marked[number : number + 1])[0])
-        drawing.line([(place, y), (place, y + PLOT)], QUIET, 1.2, 150.0)
-        drawing.dots([(place, height)], colour, 16.0, 220.0)
-        drawing.dots([(place, height)], PANEL, 7.0, 221.0)
+        left, height = float(x(frames[number : number + 1])[0]), float(up(marked[number : number + 1])[0])
+        drawing.line([(left, y), (left, y + PLOT)], QUIET, 1.2, 150.0)
+        drawing.dots([(left, height)], colour, 16.0, 220.0)
+        drawing.dots([(left, height)], PANEL, 7.0, 221.0)
         drawing.label(text, x1 + 24, y + 24, 18, RIGHT - 48, colour=colour)
 
 

@@ -57,9 +57,9 @@ def choose(found: Measured) -> list[Row]:
     if thinnest is not None and scan.radius[thinnest] < THIN:
         frame, joint = thinnest
         lost = 1.0 - np.fmin.reduce(scan.radius, axis=1)  # NaN on a frame on which no joint has a radius
-        place = (first, GAP) if lost[first] >= NEARLY * lost[frame] else (frame, LOSS)
+        key = (first, GAP) if lost[first] >= NEARLY * lost[frame] else (frame, LOSS)
         text = f"Thinnest: {scan.bones[joint]}, {100.0 * scan.radius[thinnest]:.1f} % of DQS"
-        wanted.setdefault(place, []).append(text)
+        wanted.setdefault(key, []).append(text)
     if scan.cut.max() > least:
         text = f"Cut to {scan.most} influences: {millimetres(float(scan.cut.max()))}"
         wanted[int(scan.cut.argmax()), CUT] = [text]

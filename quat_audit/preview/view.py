@@ -79,10 +79,10 @@ def _in_the_open(points: Floats, weight: Floats, front: Floats) -> float:
     """The weighted part of the points that no point of `front` in the same cell of the picture is far in front of."""
     low, size = front[:, :2].min(axis=0), float(np.ptp(front[:, :2], axis=0).max())
 
-    def place(at: Floats) -> Ints:
+    def cell_of(at: Floats) -> Ints:
         cell = np.clip((at[:, :2] - low) / max(size, 1e-30) * CELLS, 0, CELLS - 1).astype(np.int64)
         return np.asarray(cell[:, 0] * CELLS + cell[:, 1])
 
     nearest = np.full(CELLS * CELLS, -np.inf)
-    np.maximum.at(nearest, place(front), front[:, 2])
-    return float(np.sum(weight[points[:, 2] >= nearest[place(points)] - 2.0 * size / CELLS]))
+    np.maximum.at(nearest, cell_of(front), front[:, 2])
+    return float(np.sum(weight[points[:, 2] >= nearest[cell_of(points)] - 2.0 * size / CELLS]))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The last audit as plain Python: rows, what is shown of them, and whether each still applies.
 
-Nothing of Blender is held here: a clip or a mesh is known by numbers that survive an undo (`Place`), and what was
-found in it belongs to one state of its keys or weights (`PlaceResult.state`). When they change, by an edit, an undo
+Nothing of Blender is held here: a clip or a mesh is known by numbers that survive an undo (`Address`), and what was
+found in it belongs to one state of its keys or weights (`AuditResult.state`). When they change, by an edit, an undo
 or a reload, the findings of the new state are shown if that state was audited before; otherwise the rows stay and say
 that they are outdated.
 """
@@ -17,7 +17,7 @@ from typing import Any
 from ..findings.finding import SEVERITIES
 from ..findings.report import FileReport, Ignored
 from ..text import Text
-from .rows import ACTION, KINDS, MESH, Filters, Place, PlaceResult, Row, RowKey, moved, sort_key
+from .rows import ACTION, KINDS, MESH, Address, AuditResult, Filters, Row, RowKey, moved, sort_key
 
 # States of one clip or mesh that are remembered, so that undo and redo show the right findings at once.
 STATES_KEPT = 12
@@ -29,8 +29,8 @@ CURRENT, CHANGED, MISSING = "current", "changed", "missing"
 class _Tracked:
     """A clip or mesh that was audited: its known states, the one shown, and whether that is how the file is now."""
 
-    states: OrderedDict[str, PlaceResult]
-    shown: PlaceResult
+    states: OrderedDict[str, AuditResult]
+    shown: AuditResult
     standing: str = CURRENT
     paths: frozenset[str] | None = None  # the data paths that a clip has now, where that is known
 
@@ -61,7 +61,7 @@ class Results:
     file: str = ""
     message: str = ""  # a Text: what the panel says beside the findings: of the last fix, or why they are gone
     checked: set[RowKey] = field(default_factory=set)
-    _places: dict[Place, _Tracked] = field(default_factory=dict)
+    _tracked: dict[Address, _Tracked] = field(default_factory=dict)
     _cache: dict[Any, Any] = field(default_factory=dict)
 
     # --- what happened
@@ -73,7 +73,7 @@ class Results:
 
     def replace_all(
         self,
-        found: Iterable[PlaceResult],
+        found: Iterable[AuditResult],
         *,
         profile: str,
         scope: str,
@@ -85,11 +85,11 @@ class Results:
 
         States audited before stay known: an undo may come back to them.
         """
-        old = self._places if profile == self.profiles.get(kind) else {}
-        self._places = {place: tracked for place, tracked in self._places.items() if place.kind != kind}
+        old = self._tracked if profile == self.profiles.get(kind) else {}
+        self._tracked = {address: tracked for address, tracked in self._tracked.items() if address.kind != kind}
         for result in found:
-            states = old[result.place].states if result.place in old else OrderedDict()
-            self._places[result.place] = _Tracked(states, result)
+            states = old[result.address].states if result.address in old else OrderedDict()
+            self._tracked[result.address] = _Tracked(states, result)
             self._remember(result)
         self.profiles[kind] = profile
         self.scope, self.file, self.message = scope, file, message
@@ -97,26 +97,26 @@ class Results:
         self.checked &= known
         self.touch()
 
-    def replace_one(self, result: PlaceResult) -> None:
+    def replace_one(self, result: AuditResult) -> None:
         """Take the audit of one clip or mesh anew, as after a fix."""
-        tracked = self._places.get(result.place)
+        tracked = self._tracked.get(result.address)
         if tracked is None:
-            self._places[result.place] = _Tracked(OrderedDict(), result)
+            self._tracked[result.address] = _Tracked(OrderedDict(), result)
         else:
             tracked.shown, tracked.standing, tracked.paths = result, CURRENT, None
         self._remember(result)
         self.touch()
 
-    def _remember(self, result: PlaceResult) -> None:
-        states = self._places[result.place].states
+    def _remember(self, result: AuditResult) -> None:
+        states = self._tracked[result.address].states
         states[result.state] = result
         states.move_to_end(result.state)
         while len(states) > STATES_KEPT:
             states.popitem(last=False)
 
-    def saw(self, place: Place, now: str, paths: Iterable[str] | None = None) -> bool:
+    def saw(self, address: Address, now: str, paths: Iterable[str] | None = None) -> bool:
         """How a clip or mesh is now. False when that state was never audited."""
-        tracked = self._places.get(place)
+        tracked = self._tracked.get(address)
         if tracked is None:
             return True
         known = tracked.states.get(now)
@@ -129,32 +129,34 @@ class Results:
         self.touch()
         return False
 
-    def lost(self, place: Place) -> None:
+    def lost(self, address: Address) -> None:
         """The clip or mesh is no longer in the file."""
-        tracked = self._places.get(place)
+        tracked = self._tracked.get(address)
         if tracked is not None and tracked.standing != MISSING:
             tracked.standing = MISSING
             self.touch()
 
-    def rebind(self, old_to_new: dict[Place, Place]) -> None:
+    def rebind(self, old_to_new: dict[Address, Address]) -> None:
         """The file was loaded again: what is in it has other numbers. What is not in it goes missing."""
-        places: dict[Place, _Tracked] = {}
-        for place, tracked in self._places.items():
-            new = old_to_new.get(place)
+        by_address: dict[Address, _Tracked] = {}
+        for address, tracked in self._tracked.items():
+            new = old_to_new.get(address)
             if new is None:
                 tracked.standing = MISSING
-                places[place] = tracked
+                by_address[address] = tracked
                 continue
             states = OrderedDict((name, moved(state, new)) for name, state in tracked.states.items())
             shown = states.get(tracked.shown.state) or moved(tracked.shown, new)
-            places[new] = _Tracked(states, shown, CHANGED, None)
-        self._places = places
-        self.checked = {key._replace(place=old_to_new[key.place]) for key in self.checked if key.place in old_to_new}
+            by_address[new] = _Tracked(states, shown, CHANGED, None)
+        self._tracked = by_address
+        self.checked = {
+            key._replace(address=old_to_new[key.address]) for key in self.checked if key.address in old_to_new
+        }
         self.touch()
 
     def clear(self, message: str = "") -> None:
         """Forget all findings."""
-        self._places = {}
+        self._tracked = {}
         self.checked = set()
         self.profiles = {}
         self.message = message
@@ -166,16 +168,16 @@ class Results:
     def audited(self) -> bool:
         return bool(self.profiles)
 
-    def places(self) -> list[tuple[Place, PlaceResult]]:
-        return [(place, tracked.shown) for place, tracked in self._places.items()]
+    def by_address(self) -> list[tuple[Address, AuditResult]]:
+        return [(address, tracked.shown) for address, tracked in self._tracked.items()]
 
-    def shown(self, place: Place) -> PlaceResult | None:
+    def shown(self, address: Address) -> AuditResult | None:
         """What is shown of a clip or mesh."""
-        tracked = self._places.get(place)
+        tracked = self._tracked.get(address)
         return tracked.shown if tracked is not None else None
 
     def rows_uncached(self) -> Iterator[Row]:
-        for tracked in self._places.values():
+        for tracked in self._tracked.values():
             yield from tracked.shown.rows
 
     @property
@@ -197,9 +199,9 @@ class Results:
         return [row for row in self.rows if row.key in self.checked and row.fixable] if self.checked else []
 
     @property
-    def ignored(self) -> list[tuple[Place, Ignored]]:
-        found: list[tuple[Place, Ignored]] = self._kept(
-            "ignored", lambda: [(p, item) for p, t in self._places.items() for item in t.shown.ignored]
+    def ignored(self) -> list[tuple[Address, Ignored]]:
+        found: list[tuple[Address, Ignored]] = self._kept(
+            "ignored", lambda: [(p, item) for p, t in self._tracked.items() for item in t.shown.ignored]
         )
         return found
 
@@ -207,26 +209,26 @@ class Results:
         """(what, why) of what could not be judged in actions, or in meshes."""
         found: list[tuple[str, str]] = self._kept(
             ("not evaluated", kind),
-            lambda: [item for p, t in self._places.items() if p.kind == kind for item in t.shown.not_evaluated],
+            lambda: [item for p, t in self._tracked.items() if p.kind == kind for item in t.shown.not_evaluated],
         )
         return found
 
     def outdated(self, row: Row) -> Text | None:
         """Why the row may no longer be true; None when it is."""
-        tracked = self._places.get(row.key.place)
+        tracked = self._tracked.get(row.key.address)
         if tracked is None or tracked.standing == MISSING:
             return _gone(row)
         if tracked.standing == CURRENT:
             return None
         if tracked.paths is not None and row.finding.data_path not in tracked.paths:
             return Text("The channel is gone: renamed or deleted since the audit")
-        if row.key.place.kind == MESH:
+        if row.key.address.kind == MESH:
             return Text("The mesh changed since the audit: audit again")
         return Text("The action changed since the audit: audit again")
 
     @property
     def any_outdated(self) -> bool:
-        return any(t.standing != CURRENT for t in self._places.values())
+        return any(t.standing != CURRENT for t in self._tracked.values())
 
     def summary(self, kinds: tuple[str, ...] = KINDS) -> Summary:
         """Of all that is shown, or of one kind."""
@@ -236,14 +238,14 @@ class Results:
     def _summary(self, kinds: tuple[str, ...]) -> Summary:
         counts: Counter[str] = Counter()
         worst: dict[str, dict[str, float]] = {}
-        rows = [row for row in self.rows if row.key.place.kind in kinds]
+        rows = [row for row in self.rows if row.key.address.kind in kinds]
         for row in rows:
             severity = row.finding.severity
             counts[severity] += 1
             if row.figure is not None:
                 largest = worst.setdefault(severity, {})
                 largest[row.figure.unit] = max(largest.get(row.figure.unit, 0.0), row.figure.value)
-        shown = [t.shown for place, t in self._places.items() if place.kind in kinds]
+        shown = [t.shown for address, t in self._tracked.items() if address.kind in kinds]
         lines = [s.line for s in shown if s.line is not None]
         return Summary(
             clips=len(lines),
@@ -288,8 +290,8 @@ class Results:
         ]
         order = sorted(range(len(rows)), key=lambda n: sort_key(rows[n], filters.sort), reverse=filters.reverse)
         position = [0] * len(rows)
-        for place, number in enumerate(order):
-            position[number] = place
+        for at, number in enumerate(order):
+            position[number] = at
         return shown, position
 
     def flags(self, filters: Filters, shown_bit: int) -> tuple[list[int], list[int]]:
@@ -326,7 +328,7 @@ class Results:
     def report(self, path: str) -> FileReport:
         """What is shown, as the report of one file; ignored findings stand apart."""
         report = FileReport(path, read_via="blender")
-        for tracked in self._places.values():
+        for tracked in self._tracked.values():
             if tracked.standing == MISSING:
                 continue
             if tracked.shown.line is not None:
@@ -339,7 +341,7 @@ class Results:
 
 
 def _gone(row: Row) -> Text:
-    if row.key.place.kind == MESH:
+    if row.key.address.kind == MESH:
         return Text("The mesh “{mesh}” is no longer in this file", {"mesh": row.finding.owner})
     return Text("The action “{action}” is no longer in this file", {"action": row.finding.action})
 

@@ -10,7 +10,7 @@ from ..findings.report import Proof, Refused, SkinProof
 from ..motion.clip import Clip
 from ..rules import RULES
 from ..text import Text, frame_words
-from .rows import Place
+from .rows import Address
 
 # What the fix of a rule did is its own `outcome`; of several rules, or of one without a word of its own:
 DONE_MIXED = "{keys} keys repaired on {bones} bones"
@@ -27,14 +27,14 @@ class Outcome:
     """What a repair did; angles in degrees, distances in millimetres."""
 
     keys: dict[str, int] = field(default_factory=dict)  # code → keys changed
-    bones: set[tuple[Place, str]] = field(default_factory=set)
+    bones: set[tuple[Address, str]] = field(default_factory=set)
     proof: Proof = field(default_factory=Proof)
     weights: set[str] = field(default_factory=set)  # codes of the rules that changed weights
     meshes: list[SkinProof] = field(default_factory=list)  # of each mesh that changed
     refused: list[Refused] = field(default_factory=list)
     outdated: int = 0  # findings that the file does not have any more
     failed: list[Text] = field(default_factory=list)
-    edits: list[tuple[Place, Clip, Clip]] = field(default_factory=list)  # clips before and after
+    edits: list[tuple[Address, Clip, Clip]] = field(default_factory=list)  # clips before and after
 
     @property
     def changed(self) -> bool:

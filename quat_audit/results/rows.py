@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Findings as rows of a list: what is shown of each, which clip or mesh it belongs to, and how rows are sorted.
 
-Nothing of Blender is held here: a clip or a mesh is known by numbers that survive an undo (`Place`), and what was found
-in it belongs to one state of its keys or weights (`clip_state`, `skin_state`).
+Nothing of Blender is held here: a clip or a mesh is known by numbers that survive an undo (`Address`), and what was
+found in it belongs to one state of its keys or weights (`clip_state`, `skin_state`).
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..audit.pipeline import Judgement, clip_row
+from ..audit.pipeline import Judgement, clip_line
 from ..findings.finding import NONE, SAFE, SEVERITIES, UNITS, Figure, Finding
-from ..findings.report import ClipRow, Ignored
+from ..findings.report import ClipLine, Ignored
 from ..motion.clip import Clip
 from ..skinning.skin import Skin
 
 ACTION, MESH = KINDS = ("action", "mesh")
 
 
-class Place(NamedTuple):
+class Address(NamedTuple):
     """Where something audited is in the open file: a clip of an action, or a mesh object.
 
     `uid` is the `session_uid` of the action or the object; `handle`, `layer` and `strip` tell the clips of an action
@@ -41,7 +41,7 @@ class Place(NamedTuple):
 class RowKey(NamedTuple):
     """One finding, whatever its number in the list. `nth` tells findings of one rule and path apart."""
 
-    place: Place
+    address: Address
     code: str
     data_path: str
     nth: int = 0
@@ -86,7 +86,7 @@ class Row:
 
 
 @dataclass(frozen=True, eq=False)
-class PlaceResult:
+class AuditResult:
     """What one audit found in one state of one clip or mesh.
 
     Attributes:
@@ -96,11 +96,11 @@ class PlaceResult:
         why_unread: why it could not be audited as it is, "" when it was.
     """
 
-    place: Place
+    address: Address
     state: str
     name: str
     library: str
-    line: ClipRow | None
+    line: ClipLine | None
     rows: tuple[Row, ...]
     ignored: tuple[Ignored, ...] = ()
     not_evaluated: tuple[tuple[str, str], ...] = ()
@@ -162,42 +162,42 @@ def same_skin(one: str, other: str) -> bool:
     return one.partition(":")[0] == other.partition(":")[0]
 
 
-def clip_result(place: Place, clip: Clip, library: str, judgement: Judgement) -> PlaceResult:
+def clip_result(address: Address, clip: Clip, library: str, judgement: Judgement) -> AuditResult:
     """The rows of one audited clip."""
     users = clip.users or ((clip.owner,) if clip.owner else ())
-    return PlaceResult(
-        place=place,
+    return AuditResult(
+        address=address,
         state=clip_state(clip),
         name=clip.action,
         library=library,
-        line=clip_row(clip),
-        rows=_rows(place, judgement.findings, users),
+        line=clip_line(clip),
+        rows=_rows(address, judgement.findings, users),
         ignored=judgement.ignored,
         not_evaluated=judgement.not_evaluated,
     )
 
 
-def skin_result(place: Place, skin: Skin, library: str, judgement: Judgement) -> PlaceResult:
+def skin_result(address: Address, skin: Skin, library: str, judgement: Judgement) -> AuditResult:
     """The rows of one audited mesh."""
-    return PlaceResult(
-        place=place,
+    return AuditResult(
+        address=address,
         state=skin_state(skin),
         name=skin.mesh,
         library=library,
         line=None,
-        rows=_rows(place, judgement.findings, (skin.mesh,)),
+        rows=_rows(address, judgement.findings, (skin.mesh,)),
         ignored=judgement.ignored,
         not_evaluated=judgement.not_evaluated,
         vertices=len(skin),
     )
 
 
-def unread_result(place: Place, name: str, why: str) -> PlaceResult:
+def unread_result(address: Address, name: str, why: str) -> AuditResult:
     """A mesh that cannot be audited as it is now: a state of it, like any other."""
-    return PlaceResult(place, str(why), name, "", None, (), not_evaluated=((name, why),), why_unread=why)
+    return AuditResult(address, str(why), name, "", None, (), not_evaluated=((name, why),), why_unread=why)
 
 
-def _rows(place: Place, findings: Sequence[Finding], users: tuple[str, ...]) -> tuple[Row, ...]:
+def _rows(address: Address, findings: Sequence[Finding], users: tuple[str, ...]) -> tuple[Row, ...]:
     seen: Counter[tuple[str, str]] = Counter()
     rows = []
     for finding in findings:
@@ -205,7 +205,7 @@ def _rows(place: Place, findings: Sequence[Finding], users: tuple[str, ...]) -> 
         seen[finding.code, finding.data_path] += 1
         rows.append(
             Row(
-                key=RowKey(place, finding.code, finding.data_path, nth),
+                key=RowKey(address, finding.code, finding.data_path, nth),
                 finding=finding,
                 figure=finding.figure,
                 frame=float(finding.occurrences.frames[finding.worst, 0]) if len(finding.occurrences) else np.nan,
@@ -215,10 +215,10 @@ def _rows(place: Place, findings: Sequence[Finding], users: tuple[str, ...]) -> 
     return tuple(rows)
 
 
-def moved(result: PlaceResult, place: Place) -> PlaceResult:
+def moved(result: AuditResult, address: Address) -> AuditResult:
     """The same clip or mesh under another number."""
-    rows = tuple(replace(row, key=row.key._replace(place=place)) for row in result.rows)
-    return replace(result, place=place, rows=rows)
+    rows = tuple(replace(row, key=row.key._replace(address=address)) for row in result.rows)
+    return replace(result, address=address, rows=rows)
 
 
 def sort_key(row: Row, sort: str) -> tuple[Any, ...]:

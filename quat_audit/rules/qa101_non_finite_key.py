@@ -37,7 +37,7 @@ from ..motion.edit import keep_curves, keep_keys, straighten_handles
 from ..motion.keys import rotation_keys
 from .bridging import bridge_rows
 from .grouping import Faults, findings_by_path
-from .rule import STAGE_VALUES, Limits, Rule
+from .rule import PHASE_VALUES, Limits, Rule
 
 TIME, VALUE, HANDLE = range(3)
 SENTENCES = (
@@ -164,7 +164,7 @@ RULE: Rule[Clip] = Rule(
         "value",
         "handle",
     ),
-    stage=STAGE_VALUES,
+    phase=PHASE_VALUES,
     keys_only=True,
     remedy="Bridges the keys from the valid ones around them and marks them; the valid keys stay as they are.",
     outcome="{keys} keys bridged on {bones} bones",

@@ -29,7 +29,7 @@ from ..motion.clip import QUATERNION, Clip
 from ..motion.keys import ZERO_NORM, rotation_keys
 from .bridging import bridge_rows
 from .grouping import Faults, findings_by_track, fixable_rows
-from .rule import STAGE_VALUES, Limits, Rule
+from .rule import PHASE_VALUES, Limits, Rule
 
 SENTENCES = ("the quaternion is zero: Blender poses a 180° turn about X, engines NaN",)
 
@@ -73,7 +73,7 @@ RULE: Rule[Clip] = Rule(
     fix=fix,
     sentences=SENTENCES,
     kinds=("zero",),
-    stage=STAGE_VALUES,
+    phase=PHASE_VALUES,
     keys_only=True,
     remedy="Bridges the keys from the valid ones around them and marks them; the valid keys stay as they are.",
     outcome="{keys} keys bridged on {bones} bones",

@@ -35,7 +35,7 @@ from ..motion.keys import Keys, rotation_keys, rotation_steps
 from ..motion.sweep import played_path, step_blocks
 from ..rotation.quaternion import angle_between
 from .grouping import Faults, findings_by_track, fixable_rows
-from .rule import STAGE_LENGTH, Limits, Rule
+from .rule import PHASE_LENGTH, Limits, Rule
 
 LIMITS = {
     # Below it is the noise of exporters: an 8-bit normalised component is off by up to 1/254.
@@ -62,7 +62,7 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
     rows = rows[np.all(keys.key[rows] >= 0, axis=1)]
     if not len(rows):
         return []
-    gltf = clip.source == "gltf"
+    gltf = clip.format == "gltf"
     deviation = np.zeros(len(rows)) if gltf else _deviation_deg(clip, keys, rows)
     warn = off[rows] > limits["gltf_tolerance"] if gltf else deviation >= limits["visible_deg"]
     faults = Faults(
@@ -127,7 +127,7 @@ RULE: Rule[Clip] = Rule(
     ),
     leading="deviation_deg",
     limits=LIMITS,
-    stage=STAGE_LENGTH,
+    phase=PHASE_LENGTH,
     remedy="Divides the key and its handles by its length; the pose at the key stays.",
     outcome="{keys} keys normalized on {bones} bones",
 )

@@ -39,7 +39,7 @@ from ..motion.keys import rotation_keys, rotation_steps
 from ..motion.sweep import sweep
 from ..rotation.quaternion import hemisphere_signs
 from .grouping import Faults, findings_by_track, fixable_rows
-from .rule import STAGE_SIGNS, Limits, Rule
+from .rule import PHASE_SIGNS, Limits, Rule
 
 LIMITS = {
     # Two float32 unit quaternions that are exactly 180° apart have a dot of up to 1e-7 of noise; 8-bit keys
@@ -136,7 +136,7 @@ RULE: Rule[Clip] = Rule(
     ),
     leading="swept_deg",
     limits=LIMITS,
-    stage=STAGE_SIGNS,
+    phase=PHASE_SIGNS,
     remedy="Negates keys, with their handles, so that each lies on the side of the key before; every keyed pose stays.",
     outcome="{keys} keys negated on {bones} bones",
 )

@@ -32,7 +32,7 @@ from ..motion.keys import Keys, Steps, rotation_keys, rotation_steps
 from ..motion.sweep import SAMPLES, played_values, step_blocks, sweep
 from ..rotation.quaternion import norm
 from .grouping import Faults, findings_by_track, fixable_rows
-from .rule import STAGE_INSERT, Limits, Rule
+from .rule import PHASE_INSERT, Limits, Rule
 from .slerp_keys import insert_slerp_keys
 
 LIMITS = {
@@ -123,6 +123,6 @@ RULE: Rule[Clip] = Rule(
     ),
     leading="swept_deg",
     limits=LIMITS,
-    stage=STAGE_INSERT,
+    phase=PHASE_INSERT,
     remedy="Adds keys on the short way between the two keys; what plays between them changes, the two poses stay.",
 )

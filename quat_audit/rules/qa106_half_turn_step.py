@@ -37,7 +37,7 @@ from ..motion.keys import SAME_TIME_FRAMES, Keys, Steps, rotation_keys, rotation
 from ..motion.sweep import SAMPLES, played_values, to_rotation
 from ..rotation.quaternion import angle_between, norm
 from .grouping import Faults, findings_by_track, fixable_rows
-from .rule import STAGE_INSERT, Limits, Rule
+from .rule import PHASE_INSERT, Limits, Rule
 
 LIMITS = {
     # See QA104: within it the direction is noise.
@@ -146,7 +146,7 @@ RULE: Rule[Clip] = Rule(
     ),
     leading="shortest_deg",
     limits=LIMITS,
-    stage=STAGE_INSERT,
+    phase=PHASE_INSERT,
     remedy="Adds a key half-way, on the side that plays now, so that no tool can choose another; the motion stays.",
     outcome="{keys} keys inserted on {bones} bones",
 )

@@ -39,7 +39,7 @@ from ..motion.clip import EULER, Clip
 from ..motion.keys import rotation_keys, rotation_steps
 from .euler_steps import LIMITS, long_steps, movable_steps, nearest_representation
 from .grouping import Faults, findings_by_track, fixable_rows
-from .rule import STAGE_SIGNS, Limits, Rule
+from .rule import PHASE_SIGNS, Limits, Rule
 
 WRAPS, MEANT = range(2)
 SENTENCES = (
@@ -97,7 +97,7 @@ RULE: Rule[Clip] = Rule(
     ),
     leading="swept_deg",
     limits=LIMITS,
-    stage=STAGE_SIGNS,
+    phase=PHASE_SIGNS,
     remedy="Takes the angles nearest to the key before; every keyed pose stays, and so do turns that may be meant.",
     outcome="{keys} keys unwrapped on {bones} bones",
 )

@@ -34,7 +34,7 @@ from ..rotation.quaternion import arc_angle
 from .euler_steps import LIMITS as STEP_LIMITS
 from .euler_steps import long_steps
 from .grouping import Faults, findings_by_track, fixable_rows
-from .rule import STAGE_INSERT, Limits, Rule
+from .rule import PHASE_INSERT, Limits, Rule
 
 LIMITS = {
     **STEP_LIMITS,
@@ -108,6 +108,6 @@ RULE: Rule[Clip] = Rule(
     kinds=("kept",),
     leading="swept_deg",
     limits=LIMITS,
-    stage=STAGE_INSERT,
+    phase=PHASE_INSERT,
     remedy="Adds keys on the curves as they run, less than 120° apart, so every format keeps it; the motion stays.",
 )

@@ -39,7 +39,7 @@ from ..motion.sweep import to_rotation
 from ..rotation import euler
 from ..rotation.quaternion import hemisphere_signs
 from .grouping import Faults, findings_by_track
-from .rule import STAGE_CURVES, Limits, Rule
+from .rule import PHASE_CURVES, Limits, Rule
 
 LIMITS = {
     # 0: the fix sets the rotation mode. 1: it converts the keys.
@@ -195,7 +195,7 @@ RULE: Rule[Clip] = Rule(
         "both",
     ),
     limits=LIMITS,
-    stage=STAGE_CURVES,
+    phase=PHASE_CURVES,
     keys_only=True,
     remedy="Sets the rotation mode to the one that the keys need; no key is touched.",
 )

@@ -37,7 +37,7 @@ from ..motion.keys import Keys, rotation_keys
 from ..motion.sweep import to_rotation
 from ..rotation.quaternion import angle_between
 from .grouping import Faults, findings_by_track
-from .rule import STAGE_CURVES, Limits, Rule
+from .rule import PHASE_CURVES, Limits, Rule
 
 LIMITS = {"visible_deg": 1.0}
 
@@ -49,7 +49,7 @@ SENTENCES = (
 
 
 def find(clip: Clip, limits: Limits) -> list[Finding]:
-    if clip.source == "bvh":
+    if clip.format == "bvh":
         return []
     found: list[Finding] = []
     for kind in (QUATERNION, EULER):
@@ -146,7 +146,7 @@ RULE: Rule[Clip] = Rule(
     ),
     leading="effect_deg",
     limits=LIMITS,
-    stage=STAGE_CURVES,
+    phase=PHASE_CURVES,
     keys_only=True,
     remedy="Adds the missing curves with the stored pose value, and marks their keys; the pose at every key stays.",
     outcome="{keys} keys completed on {bones} bones",

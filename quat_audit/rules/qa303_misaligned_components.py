@@ -36,7 +36,7 @@ from ..motion.edit import can_insert, insert_keys
 from ..motion.keys import Keys, Steps, rotation_keys, rotation_steps
 from ..motion.sweep import played_path, step_blocks
 from .grouping import Faults, findings_by_track
-from .rule import STAGE_CURVES, Limits, Rule
+from .rule import PHASE_CURVES, Limits, Rule
 
 LIMITS = {"visible_deg": 1.0}
 PATH_SAMPLES = 16
@@ -158,7 +158,7 @@ RULE: Rule[Clip] = Rule(
     ),
     leading="off_arc_deg",
     limits=LIMITS,
-    stage=STAGE_CURVES,
+    phase=PHASE_CURVES,
     remedy="Keys all components wherever one is keyed, with the values the curves have there; nothing moves.",
     outcome="{keys} keys completed on {bones} bones",
 )

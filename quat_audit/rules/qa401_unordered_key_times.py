@@ -31,7 +31,7 @@ from ..findings.finding import ERROR, SAFE, UNSAFE, Finding
 from ..motion.clip import Clip, with_curves
 from ..motion.edit import keep_keys, reorder_keys
 from .grouping import Faults, findings_by_path
-from .rule import STAGE_TIMES, Limits, Rule
+from .rule import PHASE_TIMES, Limits, Rule
 
 LIMITS = {
     # A tenth of what float32 resolves at frame 10,000; key times that people set differ by far more.
@@ -145,7 +145,7 @@ RULE: Rule[Clip] = Rule(
         "decreasing",
     ),
     limits=LIMITS,
-    stage=STAGE_TIMES,
+    phase=PHASE_TIMES,
     keys_only=True,
     remedy="Removes exact copies of a key; where two keys differ, sorts them by time and keeps the last at each.",
     outcome="{keys} keys put in order on {bones} bones",

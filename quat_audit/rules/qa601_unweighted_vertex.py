@@ -30,7 +30,7 @@ from ..arrays import Bools
 from ..findings.finding import ERROR, NONE, UNSAFE, Finding
 from ..skinning.skin import PosedSkin, Skin, influences
 from ..skinning.weights import bad_entries, copied_from, nearest
-from .rule import STAGE_INSERT, Limits, Rule
+from .rule import PHASE_INSERT, Limits, Rule
 from .skin_findings import skin_finding, vertices_of
 
 SENTENCES = ("no weight on any deforming bone",)
@@ -97,7 +97,7 @@ RULE: Rule[PosedSkin] = Rule(
         "unweighted",
         "unbound",
     ),
-    stage=STAGE_INSERT,
+    phase=PHASE_INSERT,
     keys_only=True,
     remedy="Copies the weights of the nearest vertex that has some; all other vertices keep theirs.",
     outcome="{vertices} vertices given weights on {meshes} meshes",

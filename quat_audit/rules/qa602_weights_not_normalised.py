@@ -33,7 +33,7 @@ from ..skinning import linear
 from ..skinning.displacement import displacement, distance_mm, to_mm
 from ..skinning.skin import Motion, PosedSkin, Skin, influences, select
 from ..skinning.weights import bad_entries, normalise, not_normalised, touched_by_lock
-from .rule import STAGE_LENGTH, Limits, Rule
+from .rule import PHASE_LENGTH, Limits, Rule
 from .skin_findings import skin_finding, vertices_of
 
 LIMITS = {
@@ -121,7 +121,7 @@ RULE: Rule[PosedSkin] = Rule(
     ),
     leading="engine_mm",
     limits=LIMITS,
-    stage=STAGE_LENGTH,
+    phase=PHASE_LENGTH,
     keys_only=True,
     remedy="Scales the weights to a sum of 1; locked groups keep theirs, and Blender shows the same mesh.",
     outcome="{vertices} vertices normalized on {meshes} meshes",

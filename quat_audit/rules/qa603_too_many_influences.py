@@ -32,7 +32,7 @@ from ..findings.finding import NONE, UNSAFE, WARNING, Finding
 from ..skinning.displacement import displacement, size_mm
 from ..skinning.skin import PosedSkin
 from ..skinning.weights import ENGINE_INFLUENCES, counts, cut, dropped, touched_by_lock
-from .rule import STAGE_INSERT, Limits, Rule
+from .rule import PHASE_INSERT, Limits, Rule
 from .skin_findings import skin_finding, vertices_of
 
 LIMITS = {
@@ -105,7 +105,7 @@ RULE: Rule[PosedSkin] = Rule(
     ),
     leading="cut_mm",
     limits=LIMITS,
-    stage=STAGE_INSERT,
+    phase=PHASE_INSERT,
     keys_only=True,
     remedy="Keeps the heaviest influences and normalises them; vertices with a locked weight stay as they are.",
     outcome="{vertices} vertices cut to fewer influences on {meshes} meshes",

@@ -33,7 +33,7 @@ from ..findings.finding import ERROR, NONE, SAFE, Finding
 from ..skinning.displacement import displacement
 from ..skinning.skin import Motion, PosedSkin, Skin, influences
 from ..skinning.weights import bad_entries, normalise, without
-from .rule import STAGE_VALUES, Limits, Rule
+from .rule import PHASE_VALUES, Limits, Rule
 from .skin_findings import skin_finding, vertices_of
 
 PLAIN, MOVING = range(2)
@@ -126,7 +126,7 @@ RULE: Rule[PosedSkin] = Rule(
         "not finite",
     ),
     leading="moves_mm",
-    stage=STAGE_VALUES,
+    phase=PHASE_VALUES,
     keys_only=True,
     remedy="Removes the weight and normalises the rest of the vertex; not in a locked group, nor the only one.",
     outcome="{vertices} vertices without bad weights on {meshes} meshes",

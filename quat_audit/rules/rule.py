@@ -23,7 +23,7 @@ VerticesAt = Callable[[Skin, Finding, int], Ints]
 
 # Order in which repairs run: keys must be in order before values mean anything, values finite before
 # curves can be completed, curves complete before quaternions have a sign.
-STAGE_TIMES, STAGE_VALUES, STAGE_CURVES, STAGE_LENGTH, STAGE_SIGNS, STAGE_INSERT = range(6)
+PHASE_TIMES, PHASE_VALUES, PHASE_CURVES, PHASE_LENGTH, PHASE_SIGNS, PHASE_INSERT = range(6)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +41,7 @@ class Rule(Generic[S]):
         kinds: the classes that it tells apart.
         leading: the measure that is shown as the figure of a finding, "" for none.
         limits: its numbers by name.
-        stage: when its fix runs.
+        phase: when its fix runs.
         keys_only: it judges keys (or weights) alone. The others need to know what plays between the keys (or right
             positions), and are not applied where that cannot be computed.
         remedy: what the fix does and what it leaves alone, in a sentence beside the button.
@@ -62,7 +62,7 @@ class Rule(Generic[S]):
     fix: Fix[S] | None = None
     leading: str = ""
     limits: Limits = field(default_factory=dict)
-    stage: int = STAGE_INSERT
+    phase: int = PHASE_INSERT
     keys_only: bool = False
     outcome: str = ""
     vertices_at: VerticesAt | None = None

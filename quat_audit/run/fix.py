@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ..audit.pipeline import clip_row, judge
+from ..audit.pipeline import clip_line, judge
 from ..audit.proof import MOST_KEY_CHANGE_DEG, prove
-from ..audit.repair import Place, Repair, applied, repair
+from ..audit.repair import CodeAndPath, Repair, applied, repair
 from ..audit.settings import Settings, Via
 from ..errors import InputError
 from ..findings.finding import ERROR
@@ -29,7 +29,7 @@ def audit_opened(path: str, opened: Opened, settings: Settings, into: FileReport
     report = into or FileReport(path)
     report.read_via = opened.via
     report.not_evaluated = list(opened.not_evaluated)
-    report.clips += [clip_row(clip) for clip in opened.clips]
+    report.clips += [clip_line(clip) for clip in opened.clips]
     for clip in opened.clips:
         _take(report, clip, settings)
     if _looks_at_skins(settings):
@@ -158,12 +158,12 @@ def _read_again(staged: Path, via: Via) -> Opened:
 class _Changes:
     """Keys that the repairs of a file changed: of each clip and mesh, (code, data path) → keys."""
 
-    def __init__(self, clips: Sequence[Mapping[Place, int]], meshes: Sequence[Mapping[Place, int]]) -> None:
+    def __init__(self, clips: Sequence[Mapping[CodeAndPath, int]], meshes: Sequence[Mapping[CodeAndPath, int]]) -> None:
         self._each = [dict(changed) for changed in (*clips, *meshes)]
 
     def drop(self, data_path: str) -> list[str]:
         """Forget what was changed on a path, which the writer refused; the codes of the rules that did it."""
-        dropped = {place for changed in self._each for place in changed if place[1] == data_path}
+        dropped = {which for changed in self._each for which in changed if which[1] == data_path}
         self._each = [{p: keys for p, keys in changed.items() if p not in dropped} for changed in self._each]
         return sorted({code for code, _ in dropped})
 
@@ -203,7 +203,7 @@ def _prove_all(before: Sequence[Clip], repairs: Sequence[Repair[Clip]], after: S
         InputError: the written file does not hold the same clips.
     """
     # A BVH file's action is named after the file, so names count in scenes only.
-    names = [[(c.action, c.slot) if c.source == "blender" else ("", "") for c in clips] for clips in (before, after)]
+    names = [[(c.action, c.slot) if c.format == "blender" else ("", "") for c in clips] for clips in (before, after)]
     if names[0] != names[1]:
         lost = sorted({c.action for c in before} - {c.action for c in after}) or ["another order"]
         raise InputError(f"refused: the written file does not hold the same actions ({', '.join(lost)})")

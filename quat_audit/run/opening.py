@@ -20,7 +20,7 @@ from ..errors import InputError
 from ..files import fbx
 from ..files.bvh import reading as bvh
 from ..files.gltf import reading as gltf
-from ..files.source import Source
+from ..files.raw_file import RawFile
 from ..findings.report import ReadVia, Refused
 from ..motion.clip import Clip
 from ..skinning.skin import PosedSkin, Skin
@@ -167,9 +167,9 @@ def blender_version() -> str | None:
     return str(sys.modules["bpy"].app.version_string)
 
 
-def _from_bytes(source: Source) -> Opened:
+def _from_bytes(raw: RawFile) -> Opened:
     def save(folder: Path, name: str, edited: Sequence[Clip], skins: Sequence[Skin]) -> Saved:
-        patched = source.patch(edited)
+        patched = raw.patch(edited)
         changed = []
         for i, (relative, data) in enumerate(patched.outputs.items()):
             staged = Staged(folder / name, "") if i == 0 else Staged(_make_room(folder, relative), relative)
@@ -177,7 +177,7 @@ def _from_bytes(source: Source) -> Opened:
             changed.append(staged)
         copies, missing = [], []
         for relative in patched.copies:
-            original = source.path.parent / PurePosixPath(relative)
+            original = raw.path.parent / PurePosixPath(relative)
             if not original.is_file():
                 missing.append(relative)
                 continue
@@ -187,17 +187,17 @@ def _from_bytes(source: Source) -> Opened:
         return Saved(tuple(changed), tuple(copies), patched.refused, remark)
 
     def names() -> tuple[str, ...]:
-        untouched = source.patch(source.clips)
+        untouched = raw.patch(raw.clips)
         return (*untouched.outputs, *untouched.copies)
 
     return Opened(
-        clips=source.clips,
-        not_evaluated=source.not_evaluated,
+        clips=raw.clips,
+        not_evaluated=raw.not_evaluated,
         via=BYTES,
-        suffix=source.path.suffix,
+        suffix=raw.path.suffix,
         names=names,
         save=save,
-        skins=lambda: _unread_skins(source.skins),
+        skins=lambda: _unread_skins(raw.skins),
     )
 
 

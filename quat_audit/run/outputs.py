@@ -21,7 +21,7 @@ _BACKUP = re.compile(r"\.(bak|blend)\d*", re.IGNORECASE)
 _HEAD_BYTES = 4096
 
 
-def result_places(folder: Path, inputs: Sequence[Input], via: Via) -> dict[Path, Path]:
+def result_paths(folder: Path, inputs: Sequence[Input], via: Via) -> dict[Path, Path]:
     """Where each input's result goes: the tree below the common folder is kept, no two get the same name."""
     if folder.exists() and not folder.is_dir():
         raise InputError(f"--output-dir {folder} is a file: name a folder")
@@ -46,7 +46,7 @@ def _new_suffix(item: Input, via: Via) -> str:
     try:
         return output_suffix(item.path, via)
     except InputError:
-        return item.path.suffix  # its row will say why it fails
+        return item.path.suffix  # its entry will say why it fails
 
 
 def without_links_out(inputs: Sequence[Input]) -> list[Input]:
@@ -65,9 +65,7 @@ def _without_link_out(item: Input) -> Input:
     return replace(item, reason=reason, skipped=True)
 
 
-def check_report_place(
-    report: Path | None, inputs: Sequence[Input], outputs: Mapping[Path, Path] | None = None
-) -> None:
+def check_report_path(report: Path | None, inputs: Sequence[Input], outputs: Mapping[Path, Path] | None = None) -> None:
     """Raise InputError when the report could not be written there, or would take the place of an animation."""
     if report is None:
         return

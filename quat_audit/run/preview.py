@@ -43,7 +43,7 @@ class Previewed:
 
 
 @dataclass(frozen=True, eq=False)
-class Step:
+class MeshJob:
     """A mesh whose turn it is: `number` of `total`, and what makes its preview (it never raises InputError)."""
 
     name: str
@@ -52,7 +52,7 @@ class Step:
     work: Callable[[], Previewed]
 
 
-def steps(path: Path, folder: Path, *, name: str = "", frames: Sequence[float] | None = None) -> Iterator[Step]:
+def mesh_jobs(path: Path, folder: Path, *, name: str = "", frames: Sequence[float] | None = None) -> Iterator[MeshJob]:
     """Open a file and give its skinned meshes in turn, those first that cannot be previewed.
 
     Args:
@@ -88,15 +88,15 @@ def steps(path: Path, folder: Path, *, name: str = "", frames: Sequence[float] |
     done = [Previewed(mesh, reason=why) for mesh, why in failed]
     stems = file_stems([item.record.skin.mesh for item in posed])  # a linked mesh and a local one may share a name
     total = len(done) + len(posed)
-    for number, row in enumerate(done):
-        yield Step(row.name, number, total, lambda row=row: row)  # type: ignore[misc]
+    for number, one in enumerate(done):
+        yield MeshJob(one.name, number, total, lambda one=one: one)  # type: ignore[misc]
     for number, (item, stem) in enumerate(zip(posed, stems, strict=True), start=len(done)):
         mesh = item.record.skin.mesh
 
         def work(item: Any = item, mesh: str = mesh, stem: str = stem) -> Previewed:
             return _guarded(mesh, lambda: _write(item, folder, stem, str(path), remarks_on_all))
 
-        yield Step(mesh, number, total, work)
+        yield MeshJob(mesh, number, total, work)
 
 
 def preview_object(obj: Any, folder: Path, frames: Sequence[float] | None = None) -> Previewed:

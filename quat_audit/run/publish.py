@@ -77,7 +77,7 @@ class Publisher:
         """
         moves: list[tuple[Path, Path, bool]] = []
         for staged, is_change in [*((s, True) for s in changed), *((s, False) for s in copies)]:
-            final = self.place(target, staged.name)
+            final = self.final_path(target, staged.name)
             if target.backup and _same_bytes(staged.path, final):
                 continue  # a file that did not change is not touched
             if self.written.get(final) and not _same_bytes(staged.path, final):
@@ -91,7 +91,7 @@ class Publisher:
         backups: list[tuple[Path, Path]] = []
         try:
             # A main file names places in its side files: a new one must never stand beside old ones.
-            main = self.place(target, "")
+            main = self.final_path(target, "")
             for source, final, is_change in sorted(moves, key=lambda move: move[1] == main):
                 self.begun.append(final)
                 final.parent.mkdir(parents=True, exist_ok=True)
@@ -110,7 +110,7 @@ class Publisher:
             raise
         return str(backups[-1][0]) if backups else ""
 
-    def place(self, target: Target, name: str) -> Path:
+    def final_path(self, target: Target, name: str) -> Path:
         """The resolved path that a file of the result gets; InputError when it must not be written."""
         relative = PurePosixPath(name) if name else target.path.name
         final = self._as_written(Path(os.path.normpath(target.path.parent.resolve() / relative)))

@@ -94,10 +94,10 @@ def _find(skin: Skin) -> Joints:
     )
     order = np.lexsort((vertex, joint))
     number = np.bincount(joint, minlength=len(below))
-    place = np.arange(len(order)) - np.repeat(np.cumsum(number) - number, number)
-    # One in every so many: where place × SAMPLED / number passes a whole number.
+    position = np.arange(len(order)) - np.repeat(np.cumsum(number) - number, number)
+    # One in every so many: where position × SAMPLED / number passes a whole number.
     mine = number[joint[order]]
-    picked = (mine <= SAMPLED) | ((place * SAMPLED) % np.maximum(mine, 1) < SAMPLED)
+    picked = (mine <= SAMPLED) | ((position * SAMPLED) % np.maximum(mine, 1) < SAMPLED)
     vertex, joint, lower = (column[order[picked]] for column in (vertex, joint, lower))
     head = bones.head
     return Joints(

@@ -219,8 +219,8 @@ def padded(skin: Skin) -> tuple[Ints, Floats]:
     bone = np.zeros((len(skin), width), dtype=np.int64)
     weight = np.zeros((len(skin), width))
     vertex = inf.vertex()
-    place = np.arange(len(inf.bone)) - inf.offsets[vertex]
-    bone[vertex, place], weight[vertex, place] = inf.bone, inf.weight
+    position = np.arange(len(inf.bone)) - inf.offsets[vertex]
+    bone[vertex, position], weight[vertex, position] = inf.bone, inf.weight
     return bone, weight
 
 

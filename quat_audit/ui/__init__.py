@@ -3,7 +3,7 @@
 
 command.py        `blender --command quat_audit …`
 scope.py          what "active action", "whole file", … mean in the open file
-auditing.py       an audit in small steps; following.py keeps its result in step with the file
+auditing.py       an audit in small slices; following.py keeps its result in step with the file
 repairing.py      repairs of chosen findings, with the proof
 wording.py icons.py           how a finding is put into words and icons
 properties.py preferences.py  what the panel and the extension remember

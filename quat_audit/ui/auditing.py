@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An audit of the open file in small steps, so that Blender stays alive; its result goes to `results`.
+"""An audit of the open file in small slices, so that Blender stays alive; its result goes to `results`.
 
-What is audited is a function that makes the steps: of actions here, of meshes in `skin_auditing`.
+What is audited is a function that makes the slices: of actions here, of meshes in `skin_auditing`.
 """
 
 from __future__ import annotations
@@ -13,37 +13,37 @@ from typing import Any
 
 import bpy
 
-from ..audit.pipeline import Judgement, judge, judge_steps
+from ..audit.pipeline import Judgement, judge, judge_in_slices
 from ..audit.settings import Settings
 from ..blender import compat, read, users
 from ..blender.read import BlenderClip
 from ..errors import GoneError, QuatAuditError, SkinError
 from ..results.memory import RESULTS, Summary
-from ..results.rows import ACTION, Place, PlaceResult, clip_result
+from ..results.rows import ACTION, Address, AuditResult, clip_result
 from ..text import Text
 from . import preferences, properties, scope
 
-# A step of reading or of one rule may take as long as it takes; after it, Blender gets its turn when this much has
+# A slice of reading or of one rule may take as long as it takes; after it, Blender gets its turn when this much has
 # been used.
 BUDGET_SECONDS = 0.025
 
-# An audit in steps: results go into the list, how much is done is yielded.
-Work = Callable[[list[PlaceResult]], Iterator[float]]
+# An audit in slices: results go into the list, how much is done is yielded.
+Work = Callable[[list[AuditResult]], Iterator[float]]
 
 
-def place_of(record: BlenderClip) -> Place:
-    return Place(record.action_uid, record.handle, record.layer, record.strip)
+def address_of(record: BlenderClip) -> Address:
+    return Address(record.action_uid, record.handle, record.layer, record.strip)
 
 
-def audit_record(record: BlenderClip, settings: Settings) -> PlaceResult:
+def audit_record(record: BlenderClip, settings: Settings) -> AuditResult:
     """Audit one clip at once."""
     return _result(record, judge(record.clip, settings))
 
 
-def _result(record: BlenderClip, judgement: Judgement) -> PlaceResult:
+def _result(record: BlenderClip, judgement: Judgement) -> AuditResult:
     action = scope.find_action(record.action_uid)
     library = action.library.filepath if action is not None and action.library is not None else ""
-    return clip_result(place_of(record), record.clip, library, judgement)
+    return clip_result(address_of(record), record.clip, library, judgement)
 
 
 class Job:
@@ -59,17 +59,17 @@ class Job:
         self.fraction = 0.0
         self.done = False
         self.why_aborted: Text | None = None
-        self.found: list[PlaceResult] = []
-        self._steps: Iterator[float] | None = work(self.found)
+        self.found: list[AuditResult] = []
+        self._slices: Iterator[float] | None = work(self.found)
 
     def run(self, seconds: float = BUDGET_SECONDS) -> None:
-        """Work for about as long: at least one step."""
+        """Work for about as long: at least one slice."""
         until = time.perf_counter() + seconds
-        while self._steps is not None:
+        while self._slices is not None:
             try:
-                self.fraction = next(self._steps)
+                self.fraction = next(self._slices)
             except StopIteration:
-                self.done, self._steps, self.fraction = True, None, 1.0
+                self.done, self._slices, self.fraction = True, None, 1.0
             except (ReferenceError, GoneError, SkinError) as error:  # the first is Blender's word for what is removed
                 why = error.why if isinstance(error, QuatAuditError) else str(error)
                 self.abort(Text("The file changed while it was audited ({error})", {"error": why}))
@@ -78,14 +78,14 @@ class Job:
 
     def abort(self, why: Text) -> None:
         """Stop and let go of everything."""
-        if self._steps is not None:
-            self._steps.close()  # type: ignore[attr-defined]  # a generator
-            self._steps = None
+        if self._slices is not None:
+            self._slices.close()  # type: ignore[attr-defined]  # a generator
+            self._slices = None
             self.why_aborted = why
 
     @property
     def running(self) -> bool:
-        return self._steps is not None
+        return self._slices is not None
 
     def finish(self, context: Any) -> Summary:
         """Show what was found."""
@@ -101,7 +101,7 @@ class Job:
         return RESULTS.summary((self.kind,))
 
 
-def _action_steps(targets: scope.Targets, settings: Settings, into: list[PlaceResult]) -> Iterator[float]:
+def _action_slices(targets: scope.Targets, settings: Settings, into: list[AuditResult]) -> Iterator[float]:
     played_by = users.find_users()
     yield 0.0
     sizes = {uid: _size(uid) for uid in targets.uids}
@@ -115,21 +115,21 @@ def _action_steps(targets: scope.Targets, settings: Settings, into: list[PlaceRe
         base = begun / total
         records: list[BlenderClip] = []
         # Reading and judging take about the same time.
-        for done in read_steps(action, played_by, records):
+        for done in read_slices(action, played_by, records):
             yield base + share * 0.5 * done
         records = [record for record in records if targets.counts(record)]
         for number, record in enumerate(records):
             judged: list[Judgement] = []
-            for done in judge_steps(record.clip, settings, judged):
+            for done in judge_in_slices(record.clip, settings, judged):
                 yield base + share * (0.5 + 0.5 * (number + done) / len(records))
             into.append(_result(record, judged[0]))
             yield base + share * (0.5 + 0.5 * (number + 1) / len(records))
         begun += sizes[uid]
 
 
-def read_steps(action: Any, played_by: Any, into: list[BlenderClip]) -> Iterator[float]:
-    """Read an action in small steps; yields how much of it is read."""
-    for done, total, clips in read.read_action_steps(action, played_by=played_by, slice_seconds=BUDGET_SECONDS / 2):
+def read_slices(action: Any, played_by: Any, into: list[BlenderClip]) -> Iterator[float]:
+    """Read an action in small slices; yields how much of it is read."""
+    for done, total, clips in read.read_action_slices(action, played_by=played_by, slice_seconds=BUDGET_SECONDS / 2):
         into += clips
         yield done / max(total, 1)
 
@@ -161,7 +161,7 @@ def start(context: Any, scope_name: str, profile: str) -> Job:
 
 def _job(context: Any, targets: scope.Targets, scope_name: str, profile: str) -> Job:
     settings = preferences.settings(profile, preferences.get_or_default(context))
-    work = partial(_action_steps, targets, settings)
+    work = partial(_action_slices, targets, settings)
     return Job(work, profile=profile, scope_name=scope_name, remark=targets.remark)
 
 

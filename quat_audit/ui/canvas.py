@@ -47,7 +47,7 @@ def rectangle(x: float, y: float, width: float, height: float, colour: Colour) -
 
 
 def text(words: str, x: float, y: float, points: float, colour: Colour) -> None:
-    """Words whose baseline begins at a place."""
+    """Words whose baseline begins at a point."""
     blf.size(_FONT, points)
     blf.color(_FONT, *colour)
     blf.position(_FONT, x, y, 0.0)

@@ -16,7 +16,7 @@ from bpy.app.handlers import persistent
 
 from ..blender import read
 from ..results.memory import RESULTS
-from ..results.rows import ACTION, MESH, Place, clip_state
+from ..results.rows import ACTION, MESH, Address, clip_state
 from ..text import Text
 from . import auditing, guard, handlers, properties, scope
 from .comparison import state as comparing
@@ -60,7 +60,7 @@ def notice_removed() -> None:
     for kind, count in ((ACTION, len(bpy.data.actions)), (MESH, len(bpy.data.objects))):
         if _WATCH.counts.get(kind) != count:
             _WATCH.counts[kind] = count
-            look_again(place.uid for place in _followed() if place.kind == kind)
+            look_again(address.uid for address in _followed() if address.kind == kind)
 
 
 def refresh_now() -> None:
@@ -104,39 +104,39 @@ def _tick() -> float | None:
 def _refresh_one() -> bool:
     """Look at one action or mesh that may have changed. False when there is no more."""
     followed = _followed()
-    mine = {place.uid for place in followed}
+    mine = {address.uid for address in followed}
     changed = mine if _WATCH.uids is None else _WATCH.uids & mine
     _WATCH.uids = changed
     if not changed:
         return False
     uid = min(changed)
     changed.discard(uid)
-    places = {place for place in followed if place.uid == uid}
-    for place in places - _saw(scope.find_holder(next(iter(places))), places):
-        RESULTS.lost(place)
-        comparing.saw(place, "")
+    addresses = {address for address in followed if address.uid == uid}
+    for address in addresses - _saw(scope.find_holder(next(iter(addresses))), addresses):
+        RESULTS.lost(address)
+        comparing.saw(address, "")
     return bool(changed)
 
 
-def _followed() -> set[Place]:
+def _followed() -> set[Address]:
     """What has findings, and what is compared: another audit may have taken the findings of that away."""
-    compared = comparing.place_shown()
-    return {place for place, _ in RESULTS.places()} | ({compared} if compared is not None else set())
+    compared = comparing.address_shown()
+    return {address for address, _ in RESULTS.by_address()} | ({compared} if compared is not None else set())
 
 
-def _saw(holder: Any, places: set[Place]) -> set[Place]:
-    """Look at an action or a mesh object (None: it is gone); the places that it has now."""
+def _saw(holder: Any, addresses: set[Address]) -> set[Address]:
+    """Look at an action or a mesh object (None: it is gone); the addresses that it has now."""
     if holder is None:
         return set()
     if isinstance(holder, bpy.types.Object):
-        for place in places:
-            RESULTS.saw(place, skin_auditing.state_of(holder))
-        return places
-    now = {auditing.place_of(record): record.clip for record in read.read_action(holder)}
-    for place, clip in now.items():
+        for address in addresses:
+            RESULTS.saw(address, skin_auditing.state_of(holder))
+        return addresses
+    now = {auditing.address_of(record): record.clip for record in read.read_action(holder)}
+    for address, clip in now.items():
         name = clip_state(clip)
-        RESULTS.saw(place, name, clip.curves.data_path)
-        comparing.saw(place, name)
+        RESULTS.saw(address, name, clip.curves.data_path)
+        comparing.saw(address, name)
     return set(now)
 
 
@@ -151,7 +151,7 @@ def _depsgraph_update_post(scene: Any, depsgraph: Any) -> None:
         look_again(
             update.id.original.session_uid for update in depsgraph.updates if isinstance(update.id, bpy.types.Action)
         )
-    meshes = [place.uid for place, _ in RESULTS.places() if place.kind == MESH]
+    meshes = [address.uid for address, _ in RESULTS.by_address() if address.kind == MESH]
     # An audit steps through the frames, and puts back what it switched off.
     if meshes and not auditing.RUNNING:
         look_again(_weights_may_differ(depsgraph, meshes))
@@ -191,7 +191,7 @@ def _load_pre(*_: Any) -> None:
 def _load_post(*_: Any) -> None:
     if RESULTS.audited:
         if bpy.data.filepath and bpy.data.filepath == RESULTS.file:
-            RESULTS.rebind(_same_places())
+            RESULTS.rebind(_same_addresses())
             look_again(delay_seconds=0.0)
         else:
             RESULTS.clear(Text("Another file was opened: audit again"))
@@ -203,7 +203,7 @@ def _load_post(*_: Any) -> None:
     properties.sync(properties.state(context))
 
 
-def _same_places() -> dict[Place, Place]:
+def _same_addresses() -> dict[Address, Address]:
     """Where the audited clips and meshes are after the file was loaded again: actions and objects get new numbers,
     slots keep theirs.
     """
@@ -212,10 +212,10 @@ def _same_places() -> dict[Place, Place]:
         for kind, blocks in ((ACTION, bpy.data.actions), (MESH, bpy.data.objects))
     }
     found = {}
-    for place, result in RESULTS.places():
-        uid = uids[place.kind].get((result.name, result.library))
+    for address, result in RESULTS.by_address():
+        uid = uids[address.kind].get((result.name, result.library))
         if uid is not None:
-            found[place] = place._replace(uid=uid)
+            found[address] = address._replace(uid=uid)
     return found
 
 

@@ -115,7 +115,7 @@ def _action_uids() -> set[int]:
 
 @dataclass
 class _Watch:
-    """The last operator that was looked at, by address (None: no look yet), and the actions that there were then."""
+    """The last operator that was looked at, by pointer (None: no look yet), and the actions that there were then."""
 
     last: int | None = None
     known: set[int] = field(default_factory=set)
@@ -128,11 +128,11 @@ def look_at_operators() -> float:
     """Audit when the last operator that a person ran was an FBX import or export. Called by a timer."""
     operators = bpy.context.window_manager.operators
     newest = operators[-1] if len(operators) else None
-    address = newest.as_pointer() if newest is not None else 0
+    pointer = newest.as_pointer() if newest is not None else 0
     if _WATCH.last is None:
-        _WATCH.last = address  # what was done before we were there is not ours
-    elif newest is not None and address != _WATCH.last:
-        _WATCH.last = address
+        _WATCH.last = pointer  # what was done before we were there is not ours
+    elif newest is not None and pointer != _WATCH.last:
+        _WATCH.last = pointer
         if newest.bl_idname in FBX_IMPORTS:
             after_import(_WATCH.known)
         elif newest.bl_idname in FBX_EXPORTS:

@@ -219,12 +219,12 @@ def _draw_place(layout: Any, context: Any, choices: Any, row: Row) -> None:
         paragraph(column, context, text, indent=1)
         steps = column.row(align=True)
         steps.operator("quat_audit.occurrence_step", text="", icon="TRIA_LEFT").direction = "PREVIOUS"
-        place = Text("Go To ({number} of {count})", {"number": number + 1, "count": count})
-        steps.operator("quat_audit.go_to", text=say(place) if count > 1 else say("Go To"), translate=False)
+        go_to = Text("Go To ({number} of {count})", {"number": number + 1, "count": count})
+        steps.operator("quat_audit.go_to", text=say(go_to) if count > 1 else say("Go To"), translate=False)
         steps.operator("quat_audit.occurrence_step", text="", icon="TRIA_RIGHT").direction = "NEXT"
     else:
         paragraph(column, context, finding.message, indent=1)
-    if row.key.place.kind == MESH:
+    if row.key.address.kind == MESH:
         column.operator("quat_audit.select_vertices", icon="VERTEXSEL")
         paragraph(column, context, finding.owner, icon="MESH_DATA", indent=1)
     words = " · ".join(filter(None, (finding.action, finding.slot if finding.slot != finding.owner else "")))
@@ -240,7 +240,7 @@ def _draw_fix(layout: Any, context: Any, row: Row) -> None:
     paragraph(
         layout,
         context,
-        say(_FIXES[row.key.place.kind][row.finding.fix]),
+        say(_FIXES[row.key.address.kind][row.finding.fix]),
         icon={SAFE: "CHECKMARK", UNSAFE: "ERROR", NONE: "X"}[row.finding.fix],
     )
     remedy = remedy_of(row.key.code)

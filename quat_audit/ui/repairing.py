@@ -18,7 +18,7 @@ from ..motion.clip import Clip
 from ..motion.edit import with_origins
 from ..results.memory import RESULTS
 from ..results.outcome import Outcome
-from ..results.rows import ACTION, MESH, Place, Row
+from ..results.rows import ACTION, MESH, Address, Row
 from ..text import Text
 from . import auditing, scope
 from .skin import repairing
@@ -28,14 +28,14 @@ def repair_rows(rows: Sequence[Row], settings_of: Callable[[str], Settings], *, 
     """Repair the findings of some rows, and audit the clips and meshes that they are in anew.
 
     Each is read again first: what is repaired is what is in the file now. Undo is the caller's.
-    settings_of: kind of a place → by what its findings were found.
+    settings_of: kind of an address → by what its findings were found.
     unsafe: also what may change a keyed pose, or move a vertex that is in order.
     """
     outcome = Outcome()
-    by_place: dict[Place, list[Row]] = {}
+    by_address: dict[Address, list[Row]] = {}
     for row in rows:
-        by_place.setdefault(row.key.place, []).append(row)
-    clips, meshes = ({p: some for p, some in by_place.items() if p.kind == kind} for kind in (ACTION, MESH))
+        by_address.setdefault(row.key.address, []).append(row)
+    clips, meshes = ({p: some for p, some in by_address.items() if p.kind == kind} for kind in (ACTION, MESH))
     if clips:
         _repair_clips(clips, settings_of(ACTION), unsafe, outcome)
     if meshes:
@@ -43,24 +43,24 @@ def repair_rows(rows: Sequence[Row], settings_of: Callable[[str], Settings], *, 
     return outcome
 
 
-def _repair_clips(by_place: dict[Place, list[Row]], settings: Settings, unsafe: bool, outcome: Outcome) -> None:
+def _repair_clips(by_address: dict[Address, list[Row]], settings: Settings, unsafe: bool, outcome: Outcome) -> None:
     played_by = users.find_users()
-    for place, wanted in by_place.items():
-        record = find_record(place, played_by)
+    for address, wanted in by_address.items():
+        record = find_record(address, played_by)
         if record is None:
             outcome.outdated += len(wanted)
-            RESULTS.lost(place)
+            RESULTS.lost(address)
             continue
         _repair_clip(record, wanted, settings, unsafe, outcome)
 
 
-def find_record(place: Place, played_by: Any = None) -> BlenderClip | None:
-    """The clip of a place as it is now; None when it is gone."""
-    action = scope.find_action(place.uid)
+def find_record(address: Address, played_by: Any = None) -> BlenderClip | None:
+    """The clip at an address as it is now; None when it is gone."""
+    action = scope.find_action(address.uid)
     if action is None:
         return None
     records = read.read_action(action, played_by=played_by)
-    return next((record for record in records if auditing.place_of(record) == place), None)
+    return next((record for record in records if auditing.address_of(record) == address), None)
 
 
 def _repair_clip(record: BlenderClip, rows: Sequence[Row], settings: Settings, unsafe: bool, outcome: Outcome) -> None:
@@ -81,28 +81,28 @@ def _repair_clip(record: BlenderClip, rows: Sequence[Row], settings: Settings, u
             outcome.failed.append(Text("{error}; nothing was changed there", {"error": error.why}))
         else:
             stored = read.read_again(record)
-            _account(before, stored.clip, done, auditing.place_of(record), unsafe, outcome)
+            _account(before, stored.clip, done, auditing.address_of(record), unsafe, outcome)
             outcome.refused += [Refused("", "", why) for why in written.skipped]
-            outcome.edits.append((auditing.place_of(record), before, with_origins(stored.clip, done.subject)))
+            outcome.edits.append((auditing.address_of(record), before, with_origins(stored.clip, done.subject)))
             record = stored
     RESULTS.replace_one(auditing.audit_record(record, settings))
 
 
 def why_locked(row: Row) -> str:
     """Why nothing can be written where the finding is: as it was audited, and as it is now; "" when it can."""
-    if row.locked or row.key.place.kind != MESH:
+    if row.locked or row.key.address.kind != MESH:
         return row.locked
-    obj = scope.find_object(row.key.place.uid)
+    obj = scope.find_object(row.key.address.uid)
     if obj is not None and obj.data.is_editmode:
         return Text("the mesh is in Edit Mode: leave it")
     return ""
 
 
-def _account(before: Clip, after: Clip, done: Repair[Clip], place: Place, unsafe: bool, outcome: Outcome) -> None:
+def _account(before: Clip, after: Clip, done: Repair[Clip], address: Address, unsafe: bool, outcome: Outcome) -> None:
     for line in done.applied:
         outcome.keys[line.code] = outcome.keys.get(line.code, 0) + line.keys_changed
     names = {before.tracks.data_path[t]: before.tracks.bone[t] for t in range(len(before.tracks))}
-    outcome.bones |= {(place, names.get(path) or path) for _, path in done.changed}
+    outcome.bones |= {(address, names.get(path) or path) for _, path in done.changed}
     # Measured on what Blender stored. That has no history: without the repair's, keys that it added would be taken for
     # others.
     proof = prove(before, with_origins(after, done.subject))

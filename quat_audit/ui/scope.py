@@ -11,7 +11,7 @@ import bpy
 
 from ..blender import compat, users
 from ..blender.read import BlenderClip
-from ..results.rows import MESH, Place
+from ..results.rows import MESH, Address
 from ..text import Text
 
 ACTIVE_ACTION, OBJECT, SELECTED, FILE = "ACTIVE_ACTION", "OBJECT", "SELECTED", "FILE"
@@ -139,6 +139,6 @@ def find_object(uid: int) -> Any:
     return next((obj for obj in bpy.data.objects if obj.session_uid == uid), None)
 
 
-def find_holder(place: Place) -> Any:
-    """The action or the mesh object that a place is in, None when it is gone."""
-    return find_object(place.uid) if place.kind == MESH else find_action(place.uid)
+def find_holder(address: Address) -> Any:
+    """The action or the mesh object that an address is in, None when it is gone."""
+    return find_object(address.uid) if address.kind == MESH else find_action(address.uid)

@@ -173,7 +173,7 @@ def test_keys_at_one_time_are_compared_each_with_itself() -> None:
 def test_a_slerp_is_compared_as_a_slerp_when_rows_were_renumbered() -> None:
     q = turns("Z", [0, 20, 40]) * [[1], [-1], [1]]
     clip = joined(
-        quaternion_clip([1, 11, 21], q, interpolation=SLERP, source="gltf", dtype=np.float64), example(bone="B")
+        quaternion_clip([1, 11, 21], q, interpolation=SLERP, format="gltf", dtype=np.float64), example(bone="B")
     )
     keep = np.ones(len(clip.curves.co), bool)
     keep[-1] = False
@@ -254,7 +254,7 @@ def test_added_components_with_the_pose_value_change_nothing() -> None:
     before = track_clip(QUATERNION, {0: ([1, 11], [1.0, 0.2])}, pose=pose, dtype=np.float64)
     whole = {p: ([1, 11], [0.5, 0.5]) for p in (1, 2, 3)} | {0: ([1, 11], [1.0, 0.2])}
     after = track_clip(QUATERNION, whole, pose=pose, dtype=np.float64)
-    after = replace(after, curves=replace(after.curves, source=np.array([0, -1, -1, -1])))
+    after = replace(after, curves=replace(after.curves, ancestor=np.array([0, -1, -1, -1])))
     changes = compare(before, after)
     assert changes.changed[0] and changes.key_deg[0] < 1e-9 and changes.between_deg[0] < 1e-9
 

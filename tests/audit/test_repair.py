@@ -55,21 +55,21 @@ def everywhere(clip: Clip, fix: FixKind = SAFE) -> list[Finding]:
     ]
 
 
-def a_rule(find: Any, fix: Any, code: str = "QA999", stage: int = 0) -> Rule[Clip]:
+def a_rule(find: Any, fix: Any, code: str = "QA999", phase: int = 0) -> Rule[Clip]:
     return Rule(
-        code=code, name="a-test", short="", summary="a test", doc="", judges="clip", find=find, fix=fix, stage=stage,
+        code=code, name="a-test", short="", summary="a test", doc="", judges="clip", find=find, fix=fix, phase=phase,
         sentences=("off by {x_deg:.1f}°",), kinds=("slight",), remedy="",
     )  # fmt: skip
 
 
-def rule_that(fix: Callable[[Clip], Clip], says: FixKind = SAFE, code: str = "QA999", stage: int = 0) -> Rule[Clip]:
+def rule_that(fix: Callable[[Clip], Clip], says: FixKind = SAFE, code: str = "QA999", phase: int = 0) -> Rule[Clip]:
     def find(clip: Clip, limits: Limits) -> list[Finding]:
         return [replace(f, code=code) for f in everywhere(clip, says)]
 
     def apply(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Clip:
         return fix(clip)
 
-    return a_rule(find, apply, code, stage)
+    return a_rule(find, apply, code, phase)
 
 
 def turn_a_key(clip: Clip) -> Clip:
@@ -164,7 +164,7 @@ def test_what_was_refused_at_first_and_done_later_is_not_reported_as_refused() -
     """The flip waits for the missing component; both are done in the end."""
     q = turns("Z", [0, 20, 40]) * [[1], [-1], [1]]
     clip = track_clip(QUATERNION, {p: ([1, 11, 21], q[:, p]) for p in (0, 2, 3)}, pose=(1, 0, 0, 0))
-    reverse = [replace(rule, stage=9 - rule.stage) for rule in RULES]
+    reverse = [replace(rule, phase=9 - rule.phase) for rule in RULES]
     repair = repair_clip(clip, reverse)
     assert {a.code for a in repair.applied} == {"QA104", "QA302"}
     assert repair.refused == ()
@@ -173,15 +173,15 @@ def test_what_was_refused_at_first_and_done_later_is_not_reported_as_refused() -
 # ---- order and passes -------------------------------------------------------------------------------------
 
 
-def test_rules_run_by_stage_then_by_code_whatever_order_is_given() -> None:
+def test_rules_run_by_phase_then_by_code_whatever_order_is_given() -> None:
     order: list[str] = []
 
-    def rule(code: str, stage: int) -> Rule:
+    def rule(code: str, phase: int) -> Rule:
         def note(clip: Clip) -> Clip:
             order.append(code)
             return clip
 
-        return rule_that(note, code=code, stage=stage)
+        return rule_that(note, code=code, phase=phase)
 
     rules = [rule("QA900", 3), rule("QA902", 0), rule("QA901", 0), rule("QA800", 5)]
     repair_clip(flipped(), rules)

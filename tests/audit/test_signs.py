@@ -127,7 +127,7 @@ def test_handles_are_negated_with_their_key_and_nothing_else_changes(how) -> Non
     edited = how(clip, picked(clip, [6]))
     assert signs_of(clip, edited) == [1, -1, 1, 1, 1]
     assert signs_of(clip, edited, 1) == [1] * 5
-    for name in ("interpolation", "marked", "origin", "source", "offsets", "easing", "data_path", "component"):
+    for name in ("interpolation", "marked", "origin", "ancestor", "offsets", "easing", "data_path", "component"):
         assert frozen(getattr(edited.curves, name)) == frozen(getattr(clip.curves, name))
     hip = slice(int(clip.curves.offsets[8]), None)
     for name in ("co", "handle_left", "handle_right"):

@@ -98,7 +98,7 @@ def test_a_clip_longer_than_its_scene_is_looked_at_whole() -> None:
     one = posed_skin.read_posed_object(bpy.data.objects["Tube"])
     assert one.motion.frames.tolist() == frames() and not one.record.skin.not_evaluated
     into: list[Any] = []
-    list(posed_skin.read_posed_steps([bpy.data.objects["Tube"]], into, [], slice_seconds=0.01))
+    list(posed_skin.read_posed_slices([bpy.data.objects["Tube"]], into, [], slice_seconds=0.01))
     assert into[0].motion.frames.tolist() == frames()
     rig.animation_data.action = None  # nothing plays: the pose as it stands, or the scene where something else does
     assert frames() == [float(f) for f in range(10, 251)]

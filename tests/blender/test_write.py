@@ -271,7 +271,7 @@ def without(clip: Clip, curve: int) -> Clip:
         n: tuple(v for v, k in zip(getattr(c, n), keep, strict=True) if k)
         for n in ("data_path", "cycles", "unevaluable", "read_only")
     }
-    arrays = {n: getattr(c, n)[keep] for n in ("component", "linear_extrapolation", "orphan", "source")}
+    arrays = {n: getattr(c, n)[keep] for n in ("component", "linear_extrapolation", "orphan", "ancestor")}
     offsets = np.concatenate([[0], np.cumsum(c.counts[keep])])
     track = np.where(track > curve, track - 1, track)
     easing = {} if c.easing is None else {"easing": c.easing[keys], "easing_parameters": c.easing_parameters[keys]}
@@ -295,7 +295,7 @@ def added(clip: Clip, path: str, component: int, co: np.ndarray, cycles: Cycles 
     end = {
         "co": co, "handle_left": co - reach, "handle_right": co + reach, "interpolation": np.ones(n, np.uint8),
         "origin": np.full(n, -1), "marked": np.ones(n, bool), "component": [component], "linear_extrapolation": [True],
-        "orphan": [False], "source": [-1], "offsets": [c.offsets[-1] + n],
+        "orphan": [False], "ancestor": [-1], "offsets": [c.offsets[-1] + n],
     }  # fmt: skip
     arrays = {name: np.concatenate([getattr(c, name), value]) for name, value in end.items()}
     arrays["interpolation"] = arrays["interpolation"].astype(np.uint8)

@@ -55,10 +55,10 @@ BYTES = (".glb", ".gltf", ".bvh")
 
 
 def clips_of(path: Path) -> tuple[Clip, ...]:
-    source = bvh.read(path) if path.suffix == ".bvh" else gltf.read(path)
-    for clip in source.clips:
+    raw_file = bvh.read(path) if path.suffix == ".bvh" else gltf.read(path)
+    for clip in raw_file.clips:
         clip.validate()
-    return source.clips
+    return raw_file.clips
 
 
 def count(clips: tuple[Clip, ...]) -> tuple[Counter[tuple[str, str]], set[tuple[int, str]]]:
@@ -169,12 +169,12 @@ def flips(outputs: list[np.ndarray]) -> int:
 
 @pytest.mark.parametrize("name, before", [(KNIGHT, 370), ("godot-demo-projects/mannequiny.glb", 35)])
 def test_fixed_file_has_no_flip(cases, tmp_path, name, before):
-    source, target = cases / "files" / name, tmp_path / Path(name).name
-    report = api.fix_file(source, output=target)
+    raw_file, target = cases / "files" / name, tmp_path / Path(name).name
+    report = api.fix_file(raw_file, output=target)
     assert report.status == "audited" and report.repair is not None and report.after is not None
     assert not report.repair.refused
     assert not [f for f in report.after.findings if f.code == "QA104"]
-    was, now = rotations_of_glb(source), rotations_of_glb(target)
+    was, now = rotations_of_glb(raw_file), rotations_of_glb(target)
     assert flips(was) == before and flips(now) == 0
     # The same rotations: every key is what it was, or its negative, bit for bit.
     for a, b in zip(was, now, strict=True):
@@ -183,8 +183,8 @@ def test_fixed_file_has_no_flip(cases, tmp_path, name, before):
 
 
 def test_non_unit_keys_of_a_file_are_normalised(cases, tmp_path):
-    source = cases / "files/magnum-plugins/animation-patching/animation-patching.gltf"
-    report = api.fix_file(source, output=tmp_path / source.name)
+    raw_file = cases / "files/magnum-plugins/animation-patching/animation-patching.gltf"
+    report = api.fix_file(raw_file, output=tmp_path / raw_file.name)
     assert report.repair is not None and report.repair.output is not None
-    found, _ = count(clips_of(tmp_path / source.name))
+    found, _ = count(clips_of(tmp_path / raw_file.name))
     assert of_code(found, "QA103") == of_code(found, "QA104") == 0

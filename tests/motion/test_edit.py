@@ -133,7 +133,7 @@ def test_keeping_curves_renumbers_tracks_and_drops_empty_ones() -> None:
     after.validate()
     assert after.tracks.data_path == clip.tracks.data_path[:1]
     assert after.tracks.curves.tolist() == [[0, 1, -1, 2]]
-    assert after.curves.source.tolist() == [0, 1, 3, 7]
+    assert after.curves.ancestor.tolist() == [0, 1, 3, 7]
     assert after.curves.data_path == tuple(p for p, k in zip(clip.curves.data_path, keep, strict=True) if k)
     assert_same(clip, keep_curves(clip, np.ones(8, bool)))
     nothing = keep_curves(clip, np.zeros(8, bool))
@@ -285,7 +285,7 @@ def test_added_curves_are_like_their_sibling(dtype: Any) -> None:
     assert c.easing_parameters.dtype == dtype
     assert c.data_path[2:] == ("a", "b") and c.component.tolist() == [0, 1, 2, 3]
     assert c.cycles == (cycles,) * 4
-    assert c.source.tolist() == [0, 1, -1, -1]
+    assert c.ancestor.tolist() == [0, 1, -1, -1]
     assert c.marked[8:].all() and np.all(c.origin[8:] == -1) and c.interpolation[8:].tolist() == [1, 2]
     for name in (*KEY_ARRAYS, "origin", "marked"):
         assert frozen(getattr(c, name)[:8]) == frozen(getattr(clip.curves, name))

@@ -16,7 +16,7 @@ import pytest
 from quat_audit import api, reports
 from quat_audit.findings.finding import Finding, FixKind, Severity, make_occurrences, worst_of, worst_place
 from quat_audit.findings.fingerprint import fingerprint
-from quat_audit.findings.report import Applied, ClipRow, FileRepair, FileReport, Ignored, Proof, Refused, Report
+from quat_audit.findings.report import Applied, ClipLine, FileRepair, FileReport, Ignored, Proof, Refused, Report
 from quat_audit.reports import FORMATS, json_report, text
 from tests import schemas
 
@@ -54,7 +54,7 @@ def finding(bone: str, excess: list[float], severity: list[Severity], fix: FixKi
 
 
 def full_report() -> Report:
-    walk = ClipRow("Walk", "Rig", "Rig", (1.0, 40.0), 24.0, 3, 480)
+    walk = ClipLine("Walk", "Rig", "Rig", (1.0, 40.0), 24.0, 3, 480)
     bad = FileReport("b/walk.blend", read_via="blender", clips=[walk], not_evaluated=[("Hand", "driven")])
     bad.findings = [
         finding("Hand.R", [5.0], ["warning"]),

@@ -12,10 +12,10 @@ from quat_audit.audit.pipeline import Judgement, judge
 from quat_audit.findings.finding import NONE, Figure
 from quat_audit.motion.clip import Clip
 from quat_audit.results.memory import STATES_KEPT, Results
-from quat_audit.results.rows import Filters, Place, PlaceResult, clip_result, clip_state
+from quat_audit.results.rows import Address, AuditResult, Filters, clip_result, clip_state
 from tests import clips
 
-HERE = Place(7, 1, 0, 0)
+HERE = Address(7, 1, 0, 0)
 
 
 def flip(bone: str = "Arm", degrees: float = 20.0, **options) -> Clip:
@@ -27,11 +27,11 @@ def long_key(bone: str) -> Clip:
     return clips.quaternion_clip([5, 9], clips.turns("X", [0.0, 10.0]) * [[1.5], [1.0]], bone=bone)
 
 
-def audited(clip: Clip, place: Place = HERE) -> PlaceResult:
-    return clip_result(place, clip, "", judge(clip))
+def audited(clip: Clip, address: Address = HERE) -> AuditResult:
+    return clip_result(address, clip, "", judge(clip))
 
 
-def shown(*results: PlaceResult) -> Results:
+def shown(*results: AuditResult) -> Results:
     found = Results()
     found.replace_all(results, profile="p", scope="s", file="f")
     return found
@@ -153,7 +153,7 @@ def test_a_reloaded_file_has_its_actions_under_other_numbers() -> None:
     results.checked = {row.key for row in results.rows}
     there = HERE._replace(uid=70)
     results.rebind({HERE: there})
-    moved = results.number_of(arm.key._replace(place=there))
+    moved = results.number_of(arm.key._replace(address=there))
     assert moved == 0 and results.checked == {results.rows[0].key}
     assert results.saw(there, clip_state(clip), clip.curves.data_path) and results.outdated(results.rows[0]) is None
     assert "no longer in this file" in str(results.outdated(results.rows[1]))

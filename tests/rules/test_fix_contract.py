@@ -175,7 +175,7 @@ def build(r: Recipe, kind: str = "QUATERNION", bone: str = "Arm", order: str = "
         if spread
         else (None if r.handles == "key" else "thirds"),
         easing=None if easing is None else {p: easing[keep[p]] for p in parts},
-        source="gltf" if r.interpolation == SLERP else "blender",
+        format="gltf" if r.interpolation == SLERP else "blender",
         dtype=np.float32 if r.single else np.float64,
         pose=[np.nan] * 4 if r.unknown_pose else [0.5, 0.5, 0.5, 0.5] if kind == "QUATERNION" else [0.3, 0.2, 0.1],
         cycles=Cycles(r.cycles, r.cycles, 0, 0) if r.cycles else None,

@@ -13,7 +13,7 @@ TURN = [[1, 0, 0, 0], [-0.9848077530, 0, 0, -0.1736481777], [0.9396926208, 0, 0,
 
 
 def clip_of(
-    paths: list[str], bones: list[str], *, source: str = "blender", times: tuple[float, ...] = (1, 16, 31)
+    paths: list[str], bones: list[str], *, format: str = "blender", times: tuple[float, ...] = (1, 16, 31)
 ) -> Clip:
     """Tracks that all flip twice: 20° steps about Z with the middle key negated."""
     quaternions = np.array(TURN)
@@ -28,7 +28,7 @@ def clip_of(
         Track(path, bone, QUATERNION, (4 * n, 4 * n + 1, 4 * n + 2, 4 * n + 3), modes=("QUATERNION",))
         for n, (path, bone) in enumerate(zip(paths, bones, strict=True))
     ]
-    return Clip("Walk", "Rig", "Rig", ("Rig",), source, 24.0, source == "gltf", curves, make_tracks(tracks))
+    return Clip("Walk", "Rig", "Rig", ("Rig",), format, 24.0, format == "gltf", curves, make_tracks(tracks))
 
 
 def test_one_finding_a_track_says_who_where_and_what() -> None:
@@ -46,7 +46,7 @@ def test_an_object_is_named_by_its_owner() -> None:
 
 
 def test_a_format_that_counts_in_seconds_says_seconds_too() -> None:
-    (found,) = audit_clip(clip_of(["/nodes/1/rotation"], ["A"], source="gltf", times=(0, 16, 16.5)))
+    (found,) = audit_clip(clip_of(["/nodes/1/rotation"], ["A"], format="gltf", times=(0, 16, 16.5)))
     assert found.where(0) == "frames 0→16 (0.000→0.667 s)"
     assert found.where(1) == "frames 16→16.5 (0.667→0.688 s)"
 

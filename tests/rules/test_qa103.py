@@ -82,7 +82,7 @@ def test_held_keys_show_nothing() -> None:
 @pytest.mark.parametrize("off, severity", [(0.0076, "note"), (0.0078, "warning"), (-0.0078, "warning")])
 @pytest.mark.parametrize("mode", [SLERP, BEZIER, CONSTANT])
 def test_in_a_gltf_file_the_format_decides(off: float, severity: str, mode: int) -> None:
-    clip = scaled([1, 1 + off, 1], source="gltf", interpolation=mode, dtype=np.float64, handles="thirds")
+    clip = scaled([1, 1 + off, 1], format="gltf", interpolation=mode, dtype=np.float64, handles="thirds")
     assert found(clip, RULE) == [((11, 11), "forbidden" if severity == "warning" else "slight", severity, "safe")]
 
 

@@ -169,12 +169,12 @@ def test_nothing_plays_between_held_keys() -> None:
 
 
 def test_gltf_linear_is_latent_and_cubic_is_by_components() -> None:
-    assert found(pair(20, interpolation=SLERP, source="gltf"), RULE) == [((1, 11), "latent", "warning", "safe")]
+    assert found(pair(20, interpolation=SLERP, format="gltf"), RULE) == [((1, 11), "latent", "warning", "safe")]
     assert measured(pair(20, interpolation=SLERP), RULE, "excess_deg")[0] < 1e-6
-    assert found(pair(150, interpolation=SLERP, source="gltf"), RULE)[0][1] == "latent"
-    cubic = pair(20, interpolation=BEZIER, handles="thirds", source="gltf")
+    assert found(pair(150, interpolation=SLERP, format="gltf"), RULE)[0][1] == "latent"
+    cubic = pair(20, interpolation=BEZIER, handles="thirds", format="gltf")
     assert found(cubic, RULE)[0][1:] == ("visible", "error", "safe")
-    assert found(pair(20, interpolation=CONSTANT, source="gltf"), RULE)[0][1] == "harmless"
+    assert found(pair(20, interpolation=CONSTANT, format="gltf"), RULE)[0][1] == "harmless"
 
 
 @pytest.mark.parametrize("mode", [LINEAR, BEZIER, SINE])
@@ -216,7 +216,7 @@ def test_the_message() -> None:
     (finding,) = audit_clip(pair(20, gap=1.5), [RULE])
     assert finding.message == "Arm, frames 1→2.5: swings 340.0° where 20.0° suffices"
     assert "meant?" in audit_clip(pair(150), [RULE])[0].message
-    latent = audit_clip(pair(20, interpolation=SLERP, source="gltf"), [RULE])[0].message
+    latent = audit_clip(pair(20, interpolation=SLERP, format="gltf"), [RULE])[0].message
     assert "340.0°" in latent and "0.042→0.458 s" in latent
 
 

@@ -142,7 +142,7 @@ def test_what_cannot_be_divided_is_refused_and_not_tried_again(options: dict[str
     assert [r.code for r in repair.refused] == ["QA106"]
 
 
-@pytest.mark.parametrize("options", [{"interpolation": SLERP, "source": "gltf"}, {"interpolation": CONSTANT}])
+@pytest.mark.parametrize("options", [{"interpolation": SLERP, "format": "gltf"}, {"interpolation": CONSTANT}])
 def test_where_no_side_plays_there_is_no_repair(options: dict[str, Any]) -> None:
     clip = half(**options)
     assert found(clip, RULE) == [((1, 11), "half-turn", "note", "none")]

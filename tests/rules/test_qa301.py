@@ -111,7 +111,7 @@ def test_quaternions_become_euler_angles(order):
     after = repair.subject
     assert (after.tracks.kind, after.tracks.order, after.tracks.modes) == ((EULER,), (order,), ((order,),))
     assert after.tracks.data_path == ('pose.bones["Arm"].rotation_euler',) and len(after.curves) == 3
-    assert set(after.curves.source) == {-1} and set(after.curves.interpolation) == {CONSTANT}
+    assert set(after.curves.ancestor) == {-1} and set(after.curves.interpolation) == {CONSTANT}
     for t in range(12):
         was, now = scalar_rotation(clip, 0, list(q[t])), scalar_rotation(after, 0, scalar_raw(after, 0, t))
         assert was and now and turn_deg(was, now) < 1e-4

@@ -57,7 +57,7 @@ FOUND = {
         euler_clip([1, 2], STILL, components=(0,), pose=(9, math.radians(90), 0)),
         [("visible", "note", "safe", 2, 90.0)],
     ),
-    "BVH": (euler_clip([1, 2], STILL, components=(0,), source="bvh"), []),
+    "BVH": (euler_clip([1, 2], STILL, components=(0,), format="bvh"), []),
     "keys alone tell": (
         only_w([HALF, 0, HALF, 0], unevaluable="NOISE modifier"),
         [("visible", "warning", "safe", 3, 109.471)],
@@ -115,7 +115,7 @@ def test_every_set_of_components_is_completed_and_nothing_moves(kind, dtype):
                 np.testing.assert_array_equal(after.curves.co[rows, 0], times)
                 np.testing.assert_array_equal(after.curves.co[rows, 1], np.full(3, pose[c], dtype))
                 assert after.curves.marked[rows].all() and set(after.curves.origin[rows]) == {-1}
-                assert after.curves.source[curve] == -1 and set(after.curves.interpolation[rows]) == {BEZIER}
+                assert after.curves.ancestor[curve] == -1 and set(after.curves.interpolation[rows]) == {BEZIER}
 
 
 def test_keys_apart_give_the_union_of_times():

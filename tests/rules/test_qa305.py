@@ -43,7 +43,7 @@ def test_some():
     repair = assert_contract(clip, RULE, unsafe=True, tracks_kept=False)
     after = repair.subject
     assert after.tracks.bone == ("A", "D") and len(after.curves) == 4 + 3
-    assert after.curves.source.tolist() == [0, 1, 2, 3, 9, 10, 11]
+    assert after.curves.ancestor.tolist() == [0, 1, 2, 3, 9, 10, 11]
     assert values_of(after, 0).tolist() == values_of(clip, 0).tolist()
     assert repair.proof.keys_removed == 4 * 2 + 3 and repair.applied[0].tracks == 2
     assert repair.proof.max_key_change_deg == 0

@@ -72,13 +72,13 @@ def test_results_that_differ_in_case_get_two_names_where_case_is_ignored(
 ) -> None:
     monkeypatch.setattr(names, "IGNORES_CASE", ignores)
     items = [Input(tmp_path / name, tmp_path) for name in ("a.glb", "A.glb")]
-    places = outputs.result_places(tmp_path / "out", items, "auto")
+    places = outputs.result_paths(tmp_path / "out", items, "auto")
     assert sorted(path.name for path in places.values()) == expected
 
 
 def test_no_two_results_get_the_same_name(tmp_path: Path) -> None:
     given = ("walk.blend", "walk.fbx", "walk.fbx.blend")
-    places = outputs.result_places(tmp_path / "out", [Input(tmp_path / name, tmp_path) for name in given], "auto")
+    places = outputs.result_paths(tmp_path / "out", [Input(tmp_path / name, tmp_path) for name in given], "auto")
     assert len(set(places.values())) == 3
     assert places[tmp_path / "walk.blend"].name == "walk.blend"
     assert places[tmp_path / "walk.fbx.blend"].name == "walk.fbx.blend"

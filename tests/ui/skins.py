@@ -112,7 +112,7 @@ def audit() -> None:
 
 def codes() -> list[str]:
     """The rules that have findings on meshes."""
-    return sorted({row.key.code for row in RESULTS.rows if row.key.place.kind == MESH})
+    return sorted({row.key.code for row in RESULTS.rows if row.key.address.kind == MESH})
 
 
 def choose_finding(code: str) -> Any:

@@ -82,7 +82,7 @@ def codes() -> list[str]:
 
 
 def actions_shown() -> set[str]:
-    return {result.name for _, result in RESULTS.places()}
+    return {result.name for _, result in RESULTS.by_address()}
 
 
 # --- glTF

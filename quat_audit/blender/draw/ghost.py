@@ -133,15 +133,15 @@ class NumpySkin:
 
     def draw(self, look: Look) -> None:
         """Draw it, once a pose was taken."""
-        places = self._computed("positions", look.method)
+        positions = self._computed("positions", look.method)
         if look.kind is None:
-            rgb = np.tile(np.array(look.tint, dtype=np.float32), (len(places), 1))
+            rgb = np.tile(np.array(look.tint, dtype=np.float32), (len(positions), 1))
         else:
             rgb = colours(self._computed("heat", look.kind.name), look.top)
-        shade = 1.0 - look.light + look.light * (_LEAST_LIGHT + (1.0 - _LEAST_LIGHT) * self._lit(places, look.lamp))
+        shade = 1.0 - look.light + look.light * (_LEAST_LIGHT + (1.0 - _LEAST_LIGHT) * self._lit(positions, look.lamp))
         rgba = np.concatenate([rgb * shade[:, None], np.full((len(rgb), 1), look.opacity)], axis=1)
-        drawn = batch({"pos": places, "color": np.ascontiguousarray(rgba, dtype=np.float32)}, self._triangles)
-        self.uploaded_bytes = places.nbytes + 16 * len(rgba)
+        drawn = batch({"pos": positions, "color": np.ascontiguousarray(rgba, dtype=np.float32)}, self._triangles)
+        self.uploaded_bytes = positions.nbytes + 16 * len(rgba)
         shader = gpu.shader.from_builtin("SMOOTH_COLOR")
         with gpu.matrix.push_pop(), gpu.matrix.push_pop_projection():
             gpu.matrix.load_matrix(Matrix.Identity(4))
@@ -162,13 +162,13 @@ class NumpySkin:
             self._done[what, which] = found
         return found
 
-    def _lit(self, places: Floats, lamp: tuple[float, float, float]) -> Floats:
+    def _lit(self, positions: Floats, lamp: tuple[float, float, float]) -> Floats:
         """(V,) how much each vertex faces the lamp, by the mean of its faces."""
-        a, b, c = (places[self._triangles[:, i]] for i in range(3))
+        a, b, c = (positions[self._triangles[:, i]] for i in range(3))
         facing = np.cross(b - a, c - a)
         total = np.stack(
             [
-                np.bincount(self._triangles.ravel(), np.repeat(facing[:, axis], 3), minlength=len(places))
+                np.bincount(self._triangles.ravel(), np.repeat(facing[:, axis], 3), minlength=len(positions))
                 for axis in range(3)
             ],
             axis=1,

@@ -24,7 +24,7 @@ from ..names import group_names, read_text
 from .group_users import groups_in_use
 from .reasons import Reasons, read_only, reasons
 
-# Vertices that one step reads: about 30 ms.
+# Vertices that one slice reads: about 30 ms.
 AT_ONCE = 2**14
 _Weights = tuple[Any, Any, Any]  # offsets, group, weight
 
@@ -72,13 +72,13 @@ def read_object(obj: Any) -> BlenderSkin:
     Raises:
         SkinError: it is none; the message says why and what to do.
     """
-    return next(record for record in read_object_steps(obj) if record is not None)
+    return next(record for record in read_object_slices(obj) if record is not None)
 
 
-def read_object_steps(obj: Any) -> Iterator[BlenderSkin | None]:
-    """The same in steps of `AT_ONCE` vertices, for who has to stay responsive: None after each, at last the skin.
+def read_object_slices(obj: Any) -> Iterator[BlenderSkin | None]:
+    """The same in slices of `AT_ONCE` vertices, for who has to stay responsive: None after each, at last the skin.
 
-    Nothing of the mesh may change between two steps.
+    Nothing of the mesh may change between two slices.
     """
     if obj.is_missing or (obj.data is not None and obj.data.is_missing):
         library = (obj.library or obj.data.library).filepath

@@ -14,7 +14,7 @@ from ...errors import SkinError
 from ...skinning.skin import Motion, PosedSkin
 from ...text import Text, frame_words
 from .. import compat, playback, pose
-from .mesh import BlenderSkin, find, read_file, read_object, read_object_steps
+from .mesh import BlenderSkin, find, read_file, read_object, read_object_slices
 
 # A longer clip is measured on this many of its frames: enough to meet every pose that lasts.
 MOST_FRAMES = 500
@@ -96,10 +96,10 @@ def read_posed_object(obj: Any, frames: Sequence[float] | None = None) -> PosedM
     return PosedMesh(_noted(record, [*notes, *_absent(motion, at)]), motion)
 
 
-def read_posed_steps(
+def read_posed_slices(
     objects: Sequence[Any], into: list[PosedMesh], failed: list[tuple[int, str, str]], *, slice_seconds: float
 ) -> Iterator[float]:
-    """Some mesh objects over the frames that play, in steps after which the scene is as it was: the share done.
+    """Some mesh objects over the frames that play, in slices after which the scene is as it was: the share done.
 
     Args:
         into: gets what was read; failed: (`session_uid`, name, why) of the others.
@@ -109,7 +109,7 @@ def read_posed_steps(
         uid, name = obj.session_uid, obj.name
         try:
             record = None
-            for record in read_object_steps(obj):  # noqa: B007  # the last is the skin
+            for record in read_object_slices(obj):  # noqa: B007  # the last is the skin
                 yield 0.5 * number / len(objects)
             assert record is not None
             _, rig, _ = find(record)
@@ -123,7 +123,7 @@ def read_posed_steps(
         return
     at, notes = _frames([one for pair in pairs for one in pair])
     motions: list[Motion | str] | None = None
-    for done, motions in pose.pose_steps(pairs, at, slice_seconds=slice_seconds):  # noqa: B007  # the last has them
+    for done, motions in pose.pose_slices(pairs, at, slice_seconds=slice_seconds):  # noqa: B007  # the last has them
         yield 0.5 + 0.5 * done
     assert motions is not None
     for record, motion in zip(records, motions, strict=True):

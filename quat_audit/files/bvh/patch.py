@@ -11,7 +11,7 @@ import numpy as np
 from ...arrays import Bools, Ints
 from ...findings.report import Refused
 from ...motion.clip import LINEAR, Clip, Curves
-from ..source import Patched
+from ..raw_file import Patched
 from .motion import Floats64, number_text, splice, token_spans
 
 # A rotation may be off by 1e-4 degrees once written; it is off by no more than its three angles together.
@@ -112,9 +112,9 @@ def _wish(clip: Clip, edited: Clip, layout: Layout) -> _Wish:
     for path, mode in zip(clip.tracks.data_path, clip.tracks.modes, strict=True):
         if modes.get(path, mode) != mode:
             wish.refused[path] = "the order of a joint's rotation channels cannot be changed in place"
-    for curve in np.flatnonzero(after.source < 0):
+    for curve in np.flatnonzero(after.ancestor < 0):
         wish.refused[after.data_path[curve]] = _WHOLE + "a channel cannot be added in place"
-    found = dict(zip(after.source.tolist(), range(len(after)), strict=True))
+    found = dict(zip(after.ancestor.tolist(), range(len(after)), strict=True))
     for curve, path in enumerate(before.data_path):
         now_curve = found.get(curve)
         if now_curve is None:

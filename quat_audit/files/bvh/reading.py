@@ -20,7 +20,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...motion.clip import EULER, LINEAR, Clip, Track, make_curves, make_tracks
-from ..source import Patched, Source
+from ..raw_file import Patched, RawFile
 from .motion import Floats64, parse_motion
 from .patch import Layout, patch
 
@@ -60,7 +60,7 @@ class _Header:
     remarks: tuple[tuple[str, str], ...]
 
 
-def read(path: Path) -> Source:
+def read(path: Path) -> RawFile:
     """A BVH file as one clip: angles in radians, LINEAR keys at frames 1, 2, …
 
     Args:
@@ -82,7 +82,7 @@ def read(path: Path) -> Source:
     def write(edited: Sequence[Clip]) -> Patched:
         return patch(path.name, data, clip, layout, edited, reread=lambda new: parse(new, path.stem)[0])
 
-    return Source(path=path, clips=(clip,), not_evaluated=clip.not_evaluated, patch=write)
+    return RawFile(path=path, clips=(clip,), not_evaluated=clip.not_evaluated, patch=write)
 
 
 def parse(data: bytes, action: str) -> tuple[Clip, Layout]:
@@ -145,7 +145,7 @@ def _make_clip(header: _Header, values: Floats64, action: str, rate: float, note
         slot="",
         owner=owner,
         users=(owner,),
-        source="bvh",
+        format="bvh",
         frame_rate=rate,
         seconds=False,
         curves=curves,

@@ -5,5 +5,5 @@ reading.py    a file -> clips, and the way back
 container.py  bytes <-> JSON and buffers
 accessor.py   buffers <-> numbers
 animation.py  numbers -> clips
-patch.py      edited clips -> changed bytes; edit.py what changed, sharing.py bytes that several tracks share
+patch.py      edited clips -> changed bytes; changes.py what changed, sharing.py bytes that several tracks share
 """

@@ -226,24 +226,24 @@ def _read_sparse(
     n = whole(item, "count", f"{where}.sparse")
     if n > count:
         raise InputError(f"{where}.sparse replaces {n} of {count} elements; {AGAIN}")
-    places = []
+    starts = []
     indices, values = (member(item, key, f"{where}.sparse") for key in ("indices", "values"))
     code = whole(indices, "componentType", f"{where}.sparse.indices")
     if code not in SPARSE_INDEX:
         raise InputError(f"{where}.sparse.indices: unknown componentType {code}; {AGAIN}")
     index_dtype = COMPONENTS[code].dtype
     for part, name, each in ((indices, "indices", index_dtype.itemsize), (values, "values", size)):
-        place = f"{where}.sparse.{name}"
-        v = whole(part, "bufferView", place)
+        here = f"{where}.sparse.{name}"
+        v = whole(part, "bufferView", here)
         if v >= len(views.buffer):
-            raise InputError(f"{place} is in bufferView {v}, the file has {len(views.buffer)}; {AGAIN}")
-        offset = whole(part, "byteOffset", place, 0)
+            raise InputError(f"{here} is in bufferView {v}, the file has {len(views.buffer)}; {AGAIN}")
+        offset = whole(part, "byteOffset", here, 0)
         if offset + n * each > views.length[v]:
-            raise InputError(f"{place} is out of range: it ends at byte {offset + n * each} of bufferView {v}; {AGAIN}")
+            raise InputError(f"{here} is out of range: it ends at byte {offset + n * each} of bufferView {v}; {AGAIN}")
         if v in views.compressed:
             skipped[accessor] = views.compressed[v]
-        places.append((views.buffer[v], views.start[v] + offset))
-    return Sparse(n, *places[0], index_dtype, *places[1])
+        starts.append((views.buffer[v], views.start[v] + offset))
+    return Sparse(n, *starts[0], index_dtype, *starts[1])
 
 
 def sparse_indices(document: Document, table: Accessors, accessor: int) -> Int64:

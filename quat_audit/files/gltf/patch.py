@@ -19,11 +19,11 @@ import numpy as np
 from ...errors import InputError
 from ...findings.report import Refused
 from ...motion.clip import Clip
-from ..source import Patched
+from ..raw_file import Patched
 from .accessor import Bools, Float64, Int64
 from .animation import CUBIC, Animations, read_animations
+from .changes import EditError, TrackChange, compare, stored_changes
 from .container import parse, resources, unwritable, with_buffers
-from .edit import Edit, EditError, compare, stored_changes
 from .sharing import Key, Wish, addresses, buffer_bases, read_uses, settle
 
 READ_BACK = "after writing, the file did not read back as intended"
@@ -34,7 +34,7 @@ class _Job:
     """The edits that can be expressed, by channel."""
 
     animations: Animations
-    edits: dict[Key, Edit]
+    changes: dict[Key, TrackChange]
     wishes: dict[Key, Wish]
 
 
@@ -54,15 +54,15 @@ def patch_animations(animations: Animations, edited: Sequence[Clip]) -> Patched:
             names[c, i] = f"animation {clip.action!r}, {animations.channels[c][i].data_path}"
         if new.curves is clip.curves:
             continue
-        edits, others = compare(clip, new)
+        changes, others = compare(clip, new)
         refused += [_refusal(clip, path, why) for path, why in others]
-        for edit in edits:
-            key = (c, rotations[edit.track])
+        for change in changes:
+            key = (c, rotations[change.track])
             try:
-                job.wishes[key] = _wish(animations, key, edit)
-                job.edits[key] = edit
+                job.wishes[key] = _wish(animations, key, change)
+                job.changes[key] = change
             except EditError as error:
-                refused.append(_refusal(clip, clip.tracks.data_path[edit.track], str(error)))
+                refused.append(_refusal(clip, clip.tracks.data_path[change.track], str(error)))
     outputs, why_not = _grant(job, names)
     for key, why in why_not.items():
         clip = animations.clips[key[0]]
@@ -75,10 +75,10 @@ def _refusal(clip: Clip, data_path: str, why: str) -> Refused:
     return Refused("", data_path, f"animation {clip.action!r}: {why}")
 
 
-def _wish(animations: Animations, key: Key, edit: Edit) -> Wish:
+def _wish(animations: Animations, key: Key, change: TrackChange) -> Wish:
     """The bytes that an edit changes. Raises EditError when the file cannot hold it."""
     document, accessor = animations.document, animations.channels[key[0]][key[1]].values
-    element, component, items = stored_changes(animations, animations.channels[key[0]][key[1]], edit)
+    element, component, items = stored_changes(animations, animations.channels[key[0]][key[1]], change)
     at = addresses(animations, accessor, element, component)
     if (at < 0).any():
         raise EditError(f"the file stores no bytes for its values (accessor {accessor} is all zeros)")
@@ -137,7 +137,7 @@ def _wrong(job: _Job, wishes: dict[Key, Wish], outputs: dict[str, bytes]) -> set
     for c, (clip, result) in enumerate(zip(job.animations.clips, after.clips, strict=True)):
         untouched = np.ones(len(clip.curves.co), bool)
         for key in (k for k in wishes if k[0] == c):
-            rows = job.edits[key].rows
+            rows = job.changes[key].rows
             untouched[rows] = False
             if not _holds(job, key, result, rows):
                 wrong.add(key)
@@ -148,15 +148,15 @@ def _wrong(job: _Job, wishes: dict[Key, Wish], outputs: dict[str, bytes]) -> set
 
 def _holds(job: _Job, key: Key, result: Clip, rows: Int64) -> bool:
     """Whether the track of an edit reads back as edited: values to the last bit of float32 (integers: their own)."""
-    edit, channel = job.edits[key], job.animations.channels[key[0]][key[1]]
+    change, channel = job.changes[key], job.animations.channels[key[0]][key[1]]
     value = result.curves.co[rows, 1]
     with np.errstate(all="ignore"):
         if job.animations.accessors.is_float(channel.values):
-            good = _same(value, edit.value.astype(np.float32).astype(np.float64))
+            good = _same(value, change.value.astype(np.float32).astype(np.float64))
         else:
-            good = np.isclose(value, edit.value, rtol=0.0, atol=1e-6)
+            good = np.isclose(value, change.value, rtol=0.0, atol=1e-6)
         if channel.interpolation == CUBIC:
-            for got, want in ((result.curves.handle_left, edit.left), (result.curves.handle_right, edit.right)):
+            for got, want in ((result.curves.handle_left, change.left), (result.curves.handle_right, change.right)):
                 good &= np.isclose(got[rows, 1], want, rtol=1e-5, atol=1e-6, equal_nan=True)
     return bool(good.all())
 

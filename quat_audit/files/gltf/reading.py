@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ...motion.clip import Clip
-from ..source import Patched, Source
+from ..raw_file import Patched, RawFile
 from .animation import read_animations
 from .container import open_document
 from .patch import patch_animations
@@ -23,7 +23,7 @@ from .patch import patch_animations
 SUFFIXES = (".glb", ".gltf", ".vrm", ".vrma")
 
 
-def read(path: Path) -> Source:
+def read(path: Path) -> RawFile:
     """Read a glTF file: one clip an animation, times in frames at 24 per second, values float64, w, x, y, z.
 
     Channels that could not be read stand in their clip's ``not_evaluated``.
@@ -37,4 +37,4 @@ def read(path: Path) -> Source:
         return patch_animations(animations, edited)
 
     # Nothing of them is read, so that broken ones are no reason to refuse the file.
-    return Source(path, animations.clips, (), patch, skins=len(skins) if isinstance(skins, list) else 0)
+    return RawFile(path, animations.clips, (), patch, skins=len(skins) if isinstance(skins, list) else 0)

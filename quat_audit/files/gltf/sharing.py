@@ -66,11 +66,11 @@ def addresses(animations: Animations, accessor: int, element: Int64, component: 
         at = np.full(len(element), -1, np.int64)
     if accessor in table.sparse:
         sparse = table.sparse[accessor]
-        place = np.full(table.count[accessor], -1, np.int64)
-        place[sparse_indices(animations.document, table, accessor)] = np.arange(sparse.replaced)
-        place = place[element]
+        position = np.full(table.count[accessor], -1, np.int64)
+        position[sparse_indices(animations.document, table, accessor)] = np.arange(sparse.replaced)
+        position = position[element]
         each = table.width[accessor] * table.size(accessor)
-        at = np.where(place >= 0, bases[sparse.value_buffer] + sparse.value_start + place * each + inside, at)
+        at = np.where(position >= 0, bases[sparse.value_buffer] + sparse.value_start + position * each + inside, at)
     return at
 
 
@@ -208,9 +208,9 @@ def _objection(
             other = wishes.get(user)
             if other is None:
                 return f"its bytes are shared with {names[user]}, which does not get the same change"
-            place = np.minimum(np.searchsorted(other.where, wish.where[rows]), len(other.where) - 1)
+            position = np.minimum(np.searchsorted(other.where, wish.where[rows]), len(other.where) - 1)
             if not len(other.where) or np.any(
-                (other.where[place] != wish.where[rows]) | (other.what[place] != wish.what[rows])
+                (other.where[position] != wish.where[rows]) | (other.what[position] != wish.what[rows])
             ):
                 return f"its bytes are shared with {names[user]}, which asks for a different change"
     return ""

@@ -24,7 +24,7 @@ _WORDS = (0.92, 0.92, 0.92, 1.0)
 def draw(context: Any, shown: Any) -> None:
     """The graph in the region that is drawn; nothing where there is no room for it."""
     unit = context.preferences.system.ui_scale
-    outside = place_of(context, unit)
+    outside = room_for_graph(context, unit)
     if outside is None:
         return
     canvas.rectangle(*outside, (0.08, 0.08, 0.08, 0.88))
@@ -34,7 +34,7 @@ def draw(context: Any, shown: Any) -> None:
     canvas.done()
 
 
-def place_of(context: Any, unit: float) -> Box | None:
+def room_for_graph(context: Any, unit: float) -> Box | None:
     """Where the box goes in the region, in its pixels; None where there is no room."""
     own = context.region
     covering = [
@@ -97,7 +97,7 @@ def _curves(box: Box, shown: Any, points: float, unit: float, now: float) -> Non
     top = 1.12 * float(highest)
 
     def at(x: Any, y: Any) -> Any:
-        return layout.place(np.asarray(x, dtype=float), np.asarray(y, dtype=float), box, (start, end), top)
+        return layout.fitted(np.asarray(x, dtype=float), np.asarray(y, dtype=float), box, (start, end), top)
 
     for value in layout.ticks(0.0, top, max(2, int(box.height / (2.2 * points))), layout.DEGREE_STEPS):
         line = at([start, end], [value, value])

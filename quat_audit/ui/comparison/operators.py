@@ -26,7 +26,7 @@ def why_not_now(context: Any) -> Text | None:
 
 
 def compare(operator: Any, context: Any, make: Any, key: Any, number: int) -> set[str]:
-    """Switch a comparison on; `make` gives the edit."""
+    """Switch a comparison on; `make` gives what is compared."""
     try:
         with waiting(context):
             shown = comparing.show(context, make(), key, number)
@@ -62,8 +62,8 @@ class QUATAUDIT_OT_compare(bpy.types.Operator):
         if shown is not None and shown.key == row.key and not shown.outdated:
             comparing.switch_off()
             return {"FINISHED"}
-        settings = auditing.settings_of_results(context, row.key.place.kind)
-        return compare(self, context, lambda: comparing.edit_of(row, settings), row.key, number)
+        settings = auditing.settings_of_results(context, row.key.address.kind)
+        return compare(self, context, lambda: comparing.before_after_of(row, settings), row.key, number)
 
 
 class QUATAUDIT_OT_compare_last(bpy.types.Operator):
@@ -82,11 +82,11 @@ class QUATAUDIT_OT_compare_last(bpy.types.Operator):
 
     @guarded
     def execute(self, context: Any) -> set[str]:
-        edit = comparing.offered(RESULTS.message)
-        if edit is None:
+        compared = comparing.offered(RESULTS.message)
+        if compared is None:
             return {"CANCELLED"}
-        done = compare(self, context, lambda: edit, None, max(edit.finding.worst, 0))
-        following.look_again([edit.place.uid], 0.0)  # the keys may have been edited since
+        done = compare(self, context, lambda: compared, None, max(compared.finding.worst, 0))
+        following.look_again([compared.address.uid], 0.0)  # the keys may have been edited since
         return done
 
 

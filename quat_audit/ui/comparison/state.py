@@ -18,14 +18,14 @@ from bpy.app.handlers import persistent
 from ...audit.proof import compare
 from ...audit.repair import repair
 from ...audit.settings import Settings
-from ...blender import stage
+from ...blender import posed_rig
 from ...comparison.angles import Angles, Channel, compare_channel, pose_frames, rotations, why_not_computed
 from ...comparison.kinematics import Poses, replace_rotations
 from ...errors import QuatAuditError
 from ...findings.finding import NONE, Finding
 from ...motion.clip import Clip
 from ...motion.edit import keep_curves
-from ...results.rows import MESH, Place, Row, RowKey, clip_state
+from ...results.rows import MESH, Address, Row, RowKey, clip_state
 from ...rotation.quaternion import to_matrix
 from ...text import Text
 from .. import guard, handlers, repairing
@@ -44,13 +44,13 @@ class CannotCompare(QuatAuditError):
 
 
 @dataclass(frozen=True, eq=False)
-class Edit:
+class BeforeAfter:
     """One clip before and after, without the curves that no repair touched; `finding` is what is looked at first.
 
     `states` are those of the whole clip that it is true of: before the repair, and after it once it is done.
     """
 
-    place: Place
+    address: Address
     before: Clip
     after: Clip
     finding: Finding
@@ -68,7 +68,7 @@ class Shown:
         poses: None where there are none; `remark` says why, or what is only nearly right about them.
         bones: numbers of the bones that leave a trail; ghosts: of those that are drawn as ghosts.
         scene_uid, object_uid: whose they are; 0: nobody's.
-        place, states: the clip, and the states of it that this is true of.
+        address, states: the clip, and the states of it that this is true of.
         outdated: the clip has none of them now.
     """
 
@@ -82,7 +82,7 @@ class Shown:
     ghosts: tuple[int, ...] = ()
     scene_uid: int = 0
     object_uid: int = 0
-    place: Place | None = None
+    address: Address | None = None
     states: frozenset[str] = frozenset()
     outdated: bool = False
 
@@ -98,7 +98,7 @@ class Shown:
 @dataclass
 class _State:
     shown: Shown | None = None
-    last: Edit | None = None
+    last: BeforeAfter | None = None
     last_message: str = ""  # the panel's sentence about that repair: the look back is offered beside it
     handles: list[Any] = field(default_factory=list)
 
@@ -115,28 +115,28 @@ def why_not(row: Row | None) -> Text | str | None:
         return Text("No finding is chosen")
     if row.finding.fix == NONE:
         return Text("There is no automatic fix for this finding: nothing to compare")
-    if row.key.place.kind == MESH:
+    if row.key.address.kind == MESH:
         return Text("Findings on meshes have no before and after")
     return None
 
 
-def edit_of(row: Row, settings: Settings) -> Edit:
+def before_after_of(row: Row, settings: Settings) -> BeforeAfter:
     """What the fix of one finding would do, without writing anything. Raises: CannotCompare."""
-    record = repairing.find_record(row.key.place)
+    record = repairing.find_record(row.key.address)
     if record is None:
         raise CannotCompare(Text("The action “{action}” is no longer in this file", {"action": row.finding.action}))
     before = record.clip
-    place = (row.key.code, row.key.data_path)
-    done = repair(before, replace(settings, unsafe=not row.safe), only={place})
-    if place not in done.met:
+    mine = (row.key.code, row.key.data_path)
+    done = repair(before, replace(settings, unsafe=not row.safe), only={mine})
+    if mine not in done.met:
         raise CannotCompare(Text("The action changed since the audit: audit again"))
     if done.subject is before:
         why = done.refused[0].why if done.refused else Text("Nothing had to be changed")
         raise CannotCompare(Text("Its fix changes nothing: {why}", {"why": why}))
-    return make_edit(row.key.place, before, done.subject, row, frozenset({clip_state(before)}))
+    return make_before_after(row.key.address, before, done.subject, row, frozenset({clip_state(before)}))
 
 
-def make_edit(place: Place, before: Clip, after: Clip, row: Row, states: frozenset[str]) -> Edit:
+def make_before_after(address: Address, before: Clip, after: Clip, row: Row, states: frozenset[str]) -> BeforeAfter:
     """Keep of two clips what belongs to owners that differ."""
     changes = compare(before, after)
     paths = {before.tracks.data_path[t] for t in np.flatnonzero(changes.changed)}
@@ -144,7 +144,7 @@ def make_edit(place: Place, before: Clip, after: Clip, row: Row, states: frozens
     owners = {row.finding.bone}
     for clip in (before, after):
         owners |= {b for p, b in zip(clip.tracks.data_path, clip.tracks.bone, strict=True) if p in paths}
-    return Edit(place, _only(before, owners), _only(after, owners), row.finding, row.users, states)
+    return BeforeAfter(address, _only(before, owners), _only(after, owners), row.finding, row.users, states)
 
 
 def _only(clip: Clip, owners: set[str]) -> Clip:
@@ -157,39 +157,43 @@ def _only(clip: Clip, owners: set[str]) -> Clip:
 # --- on and off
 
 
-def show(context: Any, edit: Edit, key: RowKey | None, number: int) -> Shown:
+def show(context: Any, compared: BeforeAfter, key: RowKey | None, number: int) -> Shown:
     """Compute and draw the before and after around one place of a finding. Raises: CannotCompare."""
-    finding = edit.finding
-    channel = _channel(edit, finding)
-    for clip in (edit.before, edit.after):
+    finding = compared.finding
+    channel = _channel(compared, finding)
+    for clip in (compared.before, compared.after):
         why = why_not_computed(clip, channel)
         if why is not None:
             raise CannotCompare(why)
     first, second = (
         (float(f) for f in finding.occurrences.frames[number]) if len(finding.occurrences) else (np.nan,) * 2
     )
-    angles = compare_channel(edit.before, edit.after, channel, (first, second))
+    angles = compare_channel(compared.before, compared.after, channel, (first, second))
     label = finding.bone or finding.owner or finding.data_path
-    shown = _with_poses(context, edit, Shown(key, number, label, angles), channel)
-    shown = replace(shown, place=edit.place, states=edit.states)
+    shown = _with_poses(context, compared, Shown(key, number, label, angles), channel)
+    shown = replace(shown, address=compared.address, states=compared.states)
     _switch_on(shown)
     return shown
 
 
-def _channel(edit: Edit, finding: Finding) -> Channel:
+def _channel(compared: BeforeAfter, finding: Finding) -> Channel:
     return Channel(finding.data_path, finding.bone, "delta_rotation" in finding.data_path)
 
 
-def _with_poses(context: Any, edit: Edit, shown: Shown, channel: Channel) -> Shown:
+def _with_poses(context: Any, compared: BeforeAfter, shown: Shown, channel: Channel) -> Shown:
     """The same with what Blender poses on those frames; or with why there is none."""
     try:
-        obj = stage.find_player(context, edit.users, channel.bone, edit.place.uid, edit.place.handle)
-    except stage.NoPosesError as error:
+        obj = posed_rig.find_player(
+            context, compared.users, channel.bone, compared.address.uid, compared.address.handle
+        )
+    except posed_rig.NoPosesError as error:
         return Shown(shown.key, shown.number, shown.label, shown.angles, remark=error.why)
-    selected = stage.selected_bones(obj) if channel.bone else []
-    seen = stage.evaluate(obj, pose_frames(shown.angles), as_rig=bool(channel.bone))
+    selected = posed_rig.selected_bones(obj) if channel.bone else []
+    seen = posed_rig.evaluate(obj, pose_frames(shown.angles), as_rig=bool(channel.bone))
     names = seen.rig.names
-    bodies = [Channel(channel.data_path if b == channel.bone else "", b, channel.delta) for b in _owners(edit, channel)]
+    bodies = [
+        Channel(channel.data_path if b == channel.bone else "", b, channel.delta) for b in _owners(compared, channel)
+    ]
     bodies = [body for body in bodies if body.bone in names]
 
     def posed(clip: Clip) -> Any:
@@ -201,7 +205,7 @@ def _with_poses(context: Any, edit: Edit, shown: Shown, channel: Channel) -> Sho
         return seen.world[:, None] @ replace_rotations(seen, turned)
 
     with np.errstate(invalid="ignore"):
-        poses = Poses(seen.rig, seen.frames, posed(edit.before), posed(edit.after))
+        poses = Poses(seen.rig, seen.frames, posed(compared.before), posed(compared.after))
     turned = np.array([names.index(body.bone) for body in bodies], dtype=np.int64)
     bones = dict.fromkeys([names.index(channel.bone), *(names.index(name) for name in selected)])
     below = seen.rig.below(turned)
@@ -219,8 +223,8 @@ def _with_poses(context: Any, edit: Edit, shown: Shown, channel: Channel) -> Sho
 MOST_GHOSTS = 64
 
 
-def _owners(edit: Edit, channel: Channel) -> list[str]:
-    return list(dict.fromkeys([channel.bone, *edit.before.tracks.bone, *edit.after.tracks.bone]))
+def _owners(compared: BeforeAfter, channel: Channel) -> list[str]:
+    return list(dict.fromkeys([channel.bone, *compared.before.tracks.bone, *compared.after.tracks.bone]))
 
 
 def _still(seen: Any, number: int) -> Any:
@@ -252,53 +256,53 @@ def follow(context: Any, row: Row, number: int, settings: Settings) -> None:
     if shown is None or shown.key != row.key or shown.number == number:
         return
     try:
-        show(context, edit_of(row, settings), row.key, number)
+        show(context, before_after_of(row, settings), row.key, number)
     except CannotCompare:
         switch_off()
 
 
-def place_shown() -> Place | None:
+def address_shown() -> Address | None:
     """The clip that is compared."""
-    return STATE.shown.place if STATE.shown is not None else None
+    return STATE.shown.address if STATE.shown is not None else None
 
 
-def saw(place: Place, now: str) -> None:
+def saw(address: Address, now: str) -> None:
     """How a clip is now, by its state; "" when it is gone."""
     shown = STATE.shown
-    if shown is None or shown.place != place or shown.outdated == (now not in shown.states):
+    if shown is None or shown.address != address or shown.outdated == (now not in shown.states):
         return
     STATE.shown = replace(shown, outdated=not shown.outdated)
     redraw_viewports()
 
 
-def _saw_repair(changed: dict[Place, tuple[Clip, Clip]], rows: Sequence[Row]) -> None:
+def _saw_repair(changed: dict[Address, tuple[Clip, Clip]], rows: Sequence[Row]) -> None:
     """The repair that is shown was done, and no other on its clip: what is shown is true of what came of it."""
     shown = STATE.shown
-    if shown is None or shown.place not in changed:
+    if shown is None or shown.address not in changed:
         return
-    before, after = (clip_state(clip) for clip in changed[shown.place])
-    repaired = {row.key for row in rows if row.key.place == shown.place}
+    before, after = (clip_state(clip) for clip in changed[shown.address])
+    repaired = {row.key for row in rows if row.key.address == shown.address}
     if repaired == {shown.key} and before in shown.states:
         STATE.shown = replace(shown, states=shown.states | {after})
-    saw(shown.place, after)
+    saw(shown.address, after)
 
 
-def keep_last(edits: Sequence[tuple[Place, Clip, Clip]], rows: Sequence[Row], message: str) -> None:
+def keep_last(edits: Sequence[tuple[Address, Clip, Clip]], rows: Sequence[Row], message: str) -> None:
     """Remember a repair for a look back: of what was repaired, the finding with the largest figure."""
     STATE.last = None
-    changed = {place: (before, after) for place, before, after in edits}
+    changed = {address: (before, after) for address, before, after in edits}
     _saw_repair(changed, rows)
-    rows = [row for row in rows if row.key.place in changed and why_not(row) is None]
+    rows = [row for row in rows if row.key.address in changed and why_not(row) is None]
     if not rows:
         return
     row = max(rows, key=lambda r: r.figure.value if r.figure is not None else -1.0)
-    before, after = changed[row.key.place]
+    before, after = changed[row.key.address]
     if len(before.curves.co) + len(after.curves.co) <= MOST_KEYS:
         states = frozenset({clip_state(before), clip_state(after)})
-        STATE.last, STATE.last_message = make_edit(row.key.place, before, after, row, states), message
+        STATE.last, STATE.last_message = make_before_after(row.key.address, before, after, row, states), message
 
 
-def offered(message: str) -> Edit | None:
+def offered(message: str) -> BeforeAfter | None:
     """The last repair, while the panel still speaks of it."""
     return STATE.last if message and message == STATE.last_message else None
 

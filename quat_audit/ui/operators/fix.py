@@ -78,10 +78,10 @@ def repair(operator: Any, context: Any, rows: Sequence[Row], *, unsafe: bool) ->
 
 def confirmation(rows: Sequence[Row]) -> Text:
     """What unsafe fixes are going to change, before they do."""
-    kinds = {row.key.place.kind for row in rows}
+    kinds = {row.key.address.kind for row in rows}
     values = {
         "findings": len(rows),
-        "bones": len({(row.key.place, row.label) for row in rows}),
+        "bones": len({(row.key.address, row.label) for row in rows}),
         "unsafe": sum(not row.safe for row in rows),
     }
     if kinds == {ACTION}:

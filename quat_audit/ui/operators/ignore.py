@@ -15,7 +15,7 @@ from ...blender import ignore
 from ...errors import RefusedError, SkinError
 from ...findings.ignores import ignore_of
 from ...results.memory import RESULTS
-from ...results.rows import MESH, Place, PlaceResult, Row, unread_result
+from ...results.rows import MESH, Address, AuditResult, Row, unread_result
 from ...text import Text
 from .. import auditing, following, properties, repairing, scope
 from ..guard import guarded
@@ -24,39 +24,39 @@ from ..wording import enabled, say_report
 from . import fix
 
 
-def _audit_again(context: Any, places: Iterable[Place]) -> None:
-    for place in places:
-        result = _audited(context, place)
+def _audit_again(context: Any, addresses: Iterable[Address]) -> None:
+    for address in addresses:
+        result = _audited(context, address)
         if result is not None:
             RESULTS.replace_one(result)
     properties.sync(properties.state(context))
     following.redraw()
 
 
-def _audited(context: Any, place: Place) -> PlaceResult | None:
-    settings = auditing.settings_of_results(context, place.kind)
-    if place.kind != MESH:
-        record = repairing.find_record(place)
+def _audited(context: Any, address: Address) -> AuditResult | None:
+    settings = auditing.settings_of_results(context, address.kind)
+    if address.kind != MESH:
+        record = repairing.find_record(address)
         return auditing.audit_record(record, settings) if record is not None else None
-    obj, shown = scope.find_object(place.uid), RESULTS.shown(place)
+    obj, shown = scope.find_object(address.uid), RESULTS.shown(address)
     if obj is None or shown is None:
         return None
     try:
         return skin_auditing.split_anew(obj, shown, settings)
     except SkinError as error:
-        return unread_result(place, obj.name, error.why)
+        return unread_result(address, obj.name, error.why)
 
 
 def _why_not(row: Row | None) -> Text | None:
     """Why a finding cannot be ignored."""
     if row is None:
         return Text("No finding is chosen")
-    holder = scope.find_holder(row.key.place)
+    holder = scope.find_holder(row.key.address)
     if holder is None:
         return RESULTS.outdated(row)
     if ignore.is_editable(holder):
         return None
-    if row.key.place.kind == MESH:
+    if row.key.address.kind == MESH:
         return Text("The mesh object is linked: ignore the finding in the file that it comes from")
     return Text("The action is linked: ignore the finding in the file that it comes from")
 
@@ -81,7 +81,7 @@ class QUATAUDIT_OT_ignore(bpy.types.Operator):
     @guarded
     def execute(self, context: Any) -> set[str]:
         row, choices = properties.chosen_row(context), properties.state(context)
-        holder = scope.find_holder(row.key.place) if row is not None else None
+        holder = scope.find_holder(row.key.address) if row is not None else None
         if row is None or holder is None:
             return {"CANCELLED"}
         reason = self.reason if self.properties.is_property_set("reason") else choices.ignore_reason
@@ -91,7 +91,7 @@ class QUATAUDIT_OT_ignore(bpy.types.Operator):
             self.report({"ERROR"}, say_report(error.why))
             return {"CANCELLED"}
         choices.ignore_reason = ""
-        _audit_again(context, [row.key.place])
+        _audit_again(context, [row.key.address])
         self.report(
             {"INFO"}, say_report(Text("{code} on {bone} is ignored", {"code": row.key.code, "bone": row.label}))
         )
@@ -118,8 +118,8 @@ class QUATAUDIT_OT_unignore(bpy.types.Operator):
     def execute(self, context: Any) -> set[str]:
         chosen = RESULTS.ignored if self.number < 0 else RESULTS.ignored[self.number : self.number + 1]
         count = 0
-        for place, item in chosen:
-            holder = scope.find_holder(place)
+        for address, item in chosen:
+            holder = scope.find_holder(address)
             if holder is None:
                 continue
             f = item.finding
@@ -129,7 +129,7 @@ class QUATAUDIT_OT_unignore(bpy.types.Operator):
                 count += removed or ignore.remove_ignore(holder, f.code, f.data_path)
             except RefusedError as error:
                 self.report({"ERROR"}, say_report(error.why))
-        _audit_again(context, dict.fromkeys(place for place, _ in chosen))
+        _audit_again(context, dict.fromkeys(address for address, _ in chosen))
         self.report({"INFO"}, say_report(Text("Reported again: {count} findings", {"count": count})))
         return {"FINISHED"} if count else {"CANCELLED"}
 

@@ -113,7 +113,7 @@ def _account(record: BlenderClip, repair: Repair[Clip], outcome: Outcome) -> Non
     outcome.keys["QA104"] = outcome.keys.get("QA104", 0) + sum(a.keys_changed for a in repair.applied)
     changed = np.flatnonzero(changed_keys(before.curves, stored.curves))  # a NaN that stayed did not change
     curves = np.unique(np.searchsorted(before.curves.offsets, changed, side="right") - 1)
-    outcome.bones |= {(auditing.place_of(record), before.curves.data_path[c]) for c in curves.tolist()}
+    outcome.bones |= {(auditing.address_of(record), before.curves.data_path[c]) for c in curves.tolist()}
 
 
 class QUATAUDIT_OT_key_signs(bpy.types.Operator):

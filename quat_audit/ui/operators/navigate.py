@@ -29,7 +29,7 @@ MOST_MARKERS = 2000
 
 def go(operator: Any, context: Any, row: Row, number: int) -> set[str]:
     """Show one place of a finding."""
-    remarks = _show_mesh(context, row, number) if row.key.place.kind == MESH else _show_keys(context, row, number)
+    remarks = _show_mesh(context, row, number) if row.key.address.kind == MESH else _show_keys(context, row, number)
     where = say_report(row.finding.where(number))
     if remarks:
         operator.report({"WARNING"}, f"{where}: " + "; ".join(say_report(remark) for remark in remarks))
@@ -42,7 +42,7 @@ def _show_mesh(context: Any, row: Row, number: int) -> list[str]:
     """The frame, the mesh, and the bone of the joint; what could not be done."""
     if row.timed:  # a fault of every frame is seen on this one too
         show.show_frame(context, float(row.finding.occurrences.frames[number, 0]))
-    obj = scope.find_object(row.key.place.uid)
+    obj = scope.find_object(row.key.address.uid)
     if obj is None:
         return [str(RESULTS.outdated(row) or "")]
     return [*show_mesh.show_mesh(context, obj, row.finding.bone)]
@@ -53,7 +53,7 @@ def _show_keys(context: Any, row: Row, number: int) -> list[str]:
     frames = [float(f) for f in row.finding.occurrences.frames[number]]
     show.show_frame(context, frames[0])
     remarks: list[str] = list(show.show_owner(context, row.users, row.finding.bone))
-    record = repairing.find_record(row.key.place)
+    record = repairing.find_record(row.key.address)
     if record is None:
         remarks.append(Text("The action “{action}” is no longer in this file", {"action": row.finding.action}))
     else:

@@ -75,8 +75,8 @@ class QUATAUDIT_OT_select_vertices(bpy.types.Operator):
     @guarded
     def execute(self, context: Any) -> set[str]:
         row = properties.chosen_row(context)
-        obj = scope.find_object(row.key.place.uid) if row is not None else None
-        shown = RESULTS.shown(row.key.place) if row is not None else None
+        obj = scope.find_object(row.key.address.uid) if row is not None else None
+        shown = RESULTS.shown(row.key.address) if row is not None else None
         if row is None or obj is None or shown is None:
             return {"CANCELLED"}
         number = properties.occurrence(properties.state(context), row)
@@ -101,9 +101,9 @@ def _why_not_selected(row: Row | None) -> Text | None:
         return auditing.why_running()
     if row is None:
         return Text("No finding is chosen")
-    if row.key.place.kind != MESH:
+    if row.key.address.kind != MESH:
         return Text("This finding is about keys, not about vertices")
-    if scope.find_object(row.key.place.uid) is None:
+    if scope.find_object(row.key.address.uid) is None:
         return RESULTS.outdated(row) or Text("The mesh “{mesh}” is no longer in this file", {"mesh": row.finding.owner})
     return None
 
@@ -117,7 +117,7 @@ def _vertices(obj: Any, row: Row, number: int) -> Ints:
     vertices_at = _VERTICES_AT[row.key.code]
     if vertices_at is None:
         return row.finding.occurrences.rows
-    read, shown = skin.read_object(obj).skin, RESULTS.shown(row.key.place)
+    read, shown = skin.read_object(obj).skin, RESULTS.shown(row.key.address)
     if shown is None or not same_skin(skin_state(read), shown.state):
         raise SkinError(Text("The mesh changed since the audit: audit again"))
     # Which vertices they are does not depend on the motion.

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """The skinning preview in the 3D Viewport: LBS, DQS, side by side, heat maps.
 
-state.py       what is on, and keeping it in step with the scene
-source.py      the mesh that is previewed, read from the scene
-drawing.py     drawn into each viewport
-properties.py  its choices; operators.py its buttons; panel.py its panel
+state.py           what is on, and keeping it in step with the scene
+previewed_mesh.py  the mesh that is previewed, read from the scene
+drawing.py         drawn into each viewport
+properties.py      its choices; operators.py its buttons; panel.py its panel
 """

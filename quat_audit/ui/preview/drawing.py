@@ -50,7 +50,7 @@ def _ghosts(held: Preview, chosen: Any) -> tuple[_Ghost, ...]:
         return (_Ghost(gpu_skin.LBS, -_APART), _Ghost(gpu_skin.DQS, _APART))
     if chosen.show in gpu_skin.METHODS:
         return (_Ghost(chosen.show, 0.0),)
-    return (_Ghost(gpu_skin.DQS if held.source.record.skin.preserve_volume else gpu_skin.LBS, 0.0),)
+    return (_Ghost(gpu_skin.DQS if held.mesh.record.skin.preserve_volume else gpu_skin.LBS, 0.0),)
 
 
 def draw_ghost(context: Any, held: Preview, obj: Any) -> None:
@@ -146,8 +146,8 @@ def _draw_label(context: Any, obj: Any, ghost: _Ghost, unit: float) -> None:
     corners = _corners(evaluated)
     middle = corners.mean(axis=0)
     top = middle + up * float(np.max((corners - middle) @ up)) / max(float(up @ up), 1e-12)
-    place = Vector(top) + _shift(region.view_matrix, evaluated, ghost.shift)
-    at = location_3d_to_region_2d(context.region, region, place)
+    point = Vector(top) + _shift(region.view_matrix, evaluated, ghost.shift)
+    at = location_3d_to_region_2d(context.region, region, point)
     if at is not None:
         blf.size(0, _POINTS * unit)
         width = blf.dimensions(0, ghost.method)[0]
@@ -159,10 +159,10 @@ def _draw_scale(left: float, bottom: float, unit: float, kind: Kind, top: float)
     width, height = (size * unit for size in _BAR)
     y = bottom + _LINE * unit
     steps = len(RAMP) - 1
-    places = [(left + width * n / steps, y + up, 0.0) for up in (0.0, height) for n in range(steps + 1)]
+    points = [(left + width * n / steps, y + up, 0.0) for up in (0.0, height) for n in range(steps + 1)]
     colours = [(*colour, 1.0) for colour in RAMP] * 2
     faces = [corners for n in range(steps) for corners in _two_triangles(n, steps + 1)]
-    bar = {"pos": np.array(places, dtype=np.float32), "color": np.array(colours, dtype=np.float32)}
+    bar = {"pos": np.array(points, dtype=np.float32), "color": np.array(colours, dtype=np.float32)}
     gpu_skin.batch(bar, np.array(faces, dtype=np.int32)).draw(gpu.shader.from_builtin("SMOOTH_COLOR"))
     for part in (0.0, 0.5, 1.0):
         figure = ticked(part * top)

@@ -10,7 +10,7 @@ from ...blender.draw import ghost
 from ...skinning import heat
 from ...skinning.skin import Motion, Skin
 from ...text import Text
-from .source import Source
+from .previewed_mesh import PreviewedMesh
 
 
 @dataclass(eq=False)
@@ -18,12 +18,12 @@ class Preview:
     """The preview that is on.
 
     Attributes:
-        source: the skin.
+        mesh: what is previewed.
         most: influences that its cut leaves.
         print_: `fingerprint` of what was read.
         made: what draws it; made by the first redraw, as only there the graphics card is sure to be ours.
         unreadable: why the mesh cannot be shown since it was changed, "" when it can.
-        why_nothing: the same for the last redraw; nothing_in: of each editor (by address), for its own panel: another
+        why_nothing: the same for the last redraw; nothing_in: of each editor (by pointer), for its own panel: another
             window may show another scene.
         stale: it is to be read again.
         motion: the pose that was drawn last.
@@ -31,7 +31,7 @@ class Preview:
         seen, clip: heat map → worst figure that was seen, and that of the whole clip where it was looked for.
     """
 
-    source: Source
+    mesh: PreviewedMesh
     most: int
     print_: tuple[Any, ...]
     made: ghost.GpuSkin | ghost.NumpySkin | None = None
@@ -58,7 +58,7 @@ class Preview:
 
     def remarks_in(self, area: Any) -> list[str]:
         """What a person should know about what is seen in an editor."""
-        return self._remarks(self.nothing_in.get(address(area), ""))
+        return self._remarks(self.nothing_in.get(pointer_of(area), ""))
 
     def _remarks(self, why_nothing: str) -> list[str]:
         if self.unreadable or why_nothing:
@@ -68,8 +68,8 @@ class Preview:
             if self.made and self.made.why_slow
             else []
         )
-        return [*slow, *self.source.notes]
+        return [*slow, *self.mesh.notes]
 
 
-def address(area: Any) -> int:
+def pointer_of(area: Any) -> int:
     return int(area.as_pointer()) if area is not None else 0

@@ -16,7 +16,7 @@ from .. import auditing
 from ..guard import guarded
 from ..windows import waiting
 from ..wording import enabled, frame_number, say_report
-from . import properties, source
+from . import previewed_mesh, properties
 from . import state as preview
 from .drawing import KIND_LABELS, ticked
 
@@ -98,8 +98,8 @@ def _meant(context: Any) -> Any:
     """The mesh that is previewed, or the one that would be. Raises SkinError."""
     held = preview.current()
     if held is None:
-        return source.chosen(context)
-    found = source.find(held.source)
+        return previewed_mesh.chosen(context)
+    found = previewed_mesh.find(held.mesh)
     if found is None:
         raise SkinError(preview.gone(held))
     return found[0]

@@ -54,7 +54,7 @@ class QUATAUDIT_PT_preview_view3d(bpy.types.Panel):
         layout.operator(QUATAUDIT_OT_preview_worst.bl_idname, icon="FF")
         if held is None:
             return
-        panel.paragraph(layout, context, held.source.record.skin.mesh, icon="OUTLINER_OB_MESH")
+        panel.paragraph(layout, context, held.mesh.record.skin.mesh, icon="OUTLINER_OB_MESH")
         for remark in held.remarks_in(context.area):
             panel.paragraph(layout, context, say(remark), icon="INFO")
 

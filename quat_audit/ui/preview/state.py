@@ -22,9 +22,8 @@ from ...skinning.skin import Motion, select
 from ...text import Text
 from .. import guard, handlers
 from ..windows import redraw_viewports
-from . import drawing, properties
-from . import source as preview_source
-from .held import Preview, address
+from . import drawing, previewed_mesh, properties
+from .held import Preview, pointer_of
 
 # After the last change of the mesh it is read again; a stroke of a brush is over by then.
 DELAY_SECONDS = 0.25
@@ -48,7 +47,7 @@ def switch_on(context: Any) -> Preview:
     Raises:
         SkinError: there is nothing to show; the message says why and what to do.
     """
-    fresh = _read(preview_source.chosen(context), context)
+    fresh = _read(previewed_mesh.chosen(context), context)
     switch_off()
     ON.append(fresh)
     for draw, when in ((_draw_view, "POST_VIEW"), (_draw_pixel, "POST_PIXEL")):
@@ -78,17 +77,17 @@ def read_again() -> None:
 
 def _read(obj: Any, context: Any) -> Preview:
     """A preview of a mesh object. Raises SkinError."""
-    source = preview_source.read(obj)
-    found = preview_source.find(source)
+    mesh = previewed_mesh.read(obj)
+    found = previewed_mesh.find(mesh)
     assert found is not None
-    return Preview(source, properties.choices(context).most, fingerprint(*found, context.scene))
+    return Preview(mesh, properties.choices(context).most, fingerprint(*found, context.scene))
 
 
 def refresh(context: Any) -> None:
     """Read what has changed, at once. Where that fails it stays on and says why: an undo may bring it back."""
     held = ON[0]
     held.stale, held.made, held.motion = False, None, None
-    found = preview_source.find(held.source)
+    found = previewed_mesh.find(held.mesh)
     if found is None:
         held.unreadable = gone(held)
         return
@@ -101,7 +100,7 @@ def refresh(context: Any) -> None:
 
 def gone(held: Preview) -> Text:
     """That what it shows is no longer there."""
-    skin = held.source.record.skin
+    skin = held.mesh.record.skin
     return Text("{mesh} or its armature is no longer in this file: read it again", {"mesh": skin.mesh})
 
 
@@ -118,7 +117,7 @@ def posed(context: Any) -> tuple[Preview, Any] | None:
         held.why_nothing = ""
     except SkinError as error:
         found, held.why_nothing = None, error.why
-    here = address(context.area)
+    here = pointer_of(context.area)
     if held.nothing_in.get(here, "") != held.why_nothing:
         held.nothing_in[here] = held.why_nothing
         _schedule(0.0)  # the panel beside it is already drawn
@@ -127,7 +126,7 @@ def posed(context: Any) -> tuple[Preview, Any] | None:
 
 def _posed(held: Preview, context: Any) -> tuple[Preview, Any] | None:
     """Raises SkinError where nothing can be drawn now; None where the mesh cannot be read."""
-    found = preview_source.find(held.source)
+    found = previewed_mesh.find(held.mesh)
     if found is None:
         raise SkinError(gone(held))
     _check_scene(found[0], context)  # what another scene has, its units among them, is no change of the mesh
@@ -137,7 +136,7 @@ def _posed(held: Preview, context: Any) -> tuple[Preview, Any] | None:
         return None
     held.motion = _pose(held, found, context)
     if held.made is None:
-        held.made = ghost.make(held.source.record.skin, held.most)
+        held.made = ghost.make(held.mesh.record.skin, held.most)
         _schedule(0.0)  # the panel says what came of it
     held.made.take(held.motion)
     if _wants_measure(held, context):
@@ -169,7 +168,7 @@ def _pose(held: Preview, found: tuple[Any, Any], context: Any) -> Motion:
         raise SkinError(
             Text("{armature} is in edit mode, where it deforms nothing: leave edit mode", {"armature": rig.name})
         )
-    if len(rig.pose.bones) != len(held.source.record.skin.bones):
+    if len(rig.pose.bones) != len(held.mesh.record.skin.bones):
         raise SkinError(Text("{armature} has changed and is read again", {"armature": rig.name}))
     return pose.pose_as_evaluated(obj, rig, context.view_layer.depsgraph)
 
@@ -198,7 +197,7 @@ def measure(held: Preview, context: Any) -> None:
     if kind is None or held.motion is None:
         return
     if held.sample is None:
-        skin = held.source.record.skin
+        skin = held.mesh.record.skin
         few = np.unique(np.linspace(0, len(skin) - 1, min(len(skin), SAMPLED)).astype(np.int64))
         held.sample = select(skin, few)
     worst = float(heat.heat(held.sample, held.motion, kind, most=choices.most).max(initial=0.0))
@@ -243,7 +242,7 @@ def _work() -> None:
 
 def _its_window() -> Any:
     """A window that shows the mesh, any where none does."""
-    windows, found = list(bpy.context.window_manager.windows), preview_source.find(ON[0].source)
+    windows, found = list(bpy.context.window_manager.windows), previewed_mesh.find(ON[0].mesh)
     here = [w for w in windows if found is not None and pose.in_layer(found[0], w.view_layer.objects)]
     return (here or windows or [None])[0]
 
@@ -266,14 +265,14 @@ def _ghost(context: Any) -> None:
 def _words(context: Any) -> None:
     held = current()
     if held is not None:
-        found = preview_source.find(held.source)
+        found = previewed_mesh.find(held.mesh)
         drawing.draw_words(context, held, found[0] if found is not None else None)
 
 
 @persistent
 def _depsgraph_update_post(scene: Any, depsgraph: Any) -> None:
     if ON and depsgraph.id_type_updated("MESH"):
-        mine = ON[0].source.mesh_uid
+        mine = ON[0].mesh.mesh_uid
         if any(isinstance(u.id, bpy.types.Mesh) and u.id.original.session_uid == mine for u in depsgraph.updates):
             read_again()
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An audit of skinned meshes in small steps: their weights, and what shows of them over the frames of the scene."""
+"""An audit of skinned meshes in small slices: their weights, and what shows of them over the frames of the scene."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from ...audit.pipeline import Judgement, in_order, judge, judge_steps, split_by_ignores
+from ...audit.pipeline import Judgement, in_order, judge, judge_in_slices, split_by_ignores
 from ...audit.settings import Settings
 from ...blender.skin import mesh as skin
 from ...blender.skin import posed as posed_skin
 from ...blender.skin.posed import PosedMesh
 from ...errors import SkinError
-from ...results.rows import MESH, Place, PlaceResult, same_skin, skin_result, skin_state, unread_result
+from ...results.rows import MESH, Address, AuditResult, same_skin, skin_result, skin_state, unread_result
 from ...text import Text
 from .. import preferences, scope
 from ..auditing import BUDGET_SECONDS, Job, NothingToAudit
@@ -50,34 +50,34 @@ def start(context: Any, profile: str) -> Job:
         raise NothingToAudit(why)
     settings = preferences.settings(profile, preferences.get_or_default(context))
     uids = sorted(obj.session_uid for obj in meshes(context))
-    return Job(partial(_steps, uids, settings), profile=profile, scope_name=MESH, kind=MESH)
+    return Job(partial(_slices, uids, settings), profile=profile, scope_name=MESH, kind=MESH)
 
 
-def _steps(uids: Sequence[int], settings: Settings, into: list[PlaceResult]) -> Iterator[float]:
+def _slices(uids: Sequence[int], settings: Settings, into: list[AuditResult]) -> Iterator[float]:
     yield 0.0
     objects = [obj for obj in map(scope.find_object, uids) if obj is not None]
     posed: list[PosedMesh] = []
     failed: list[tuple[int, str, str]] = []
-    for done in posed_skin.read_posed_steps(objects, posed, failed, slice_seconds=BUDGET_SECONDS):
+    for done in posed_skin.read_posed_slices(objects, posed, failed, slice_seconds=BUDGET_SECONDS):
         yield _READING * done
-    into += [unread_result(Place(uid, kind=MESH), name, why) for uid, name, why in failed]
+    into += [unread_result(Address(uid, kind=MESH), name, why) for uid, name, why in failed]
     for number, one in enumerate(posed):
         judged: list[Judgement] = []
-        for done in judge_steps(one.subject, settings, judged):
+        for done in judge_in_slices(one.subject, settings, judged):
             yield _READING + (1.0 - _READING) * (number + done) / len(posed)
         into.append(_result(one, judged[0]))
 
 
-def audit_posed(posed: PosedMesh, settings: Settings) -> PlaceResult:
+def audit_posed(posed: PosedMesh, settings: Settings) -> AuditResult:
     """Audit one mesh at once."""
     return _result(posed, judge(posed.subject, settings))
 
 
-def _result(posed: PosedMesh, judgement: Judgement) -> PlaceResult:
+def _result(posed: PosedMesh, judgement: Judgement) -> AuditResult:
     obj = scope.find_object(posed.record.object_uid)
     library = obj.library.filepath if obj is not None and obj.library is not None else ""
-    place = Place(posed.record.object_uid, kind=MESH)
-    return skin_result(place, posed.record.skin, library, judgement)
+    address = Address(posed.record.object_uid, kind=MESH)
+    return skin_result(address, posed.record.skin, library, judgement)
 
 
 def state_of(obj: Any) -> str:
@@ -88,7 +88,7 @@ def state_of(obj: Any) -> str:
         return str(error.why)
 
 
-def split_anew(obj: Any, shown: PlaceResult, settings: Settings) -> PlaceResult:
+def split_anew(obj: Any, shown: AuditResult, settings: Settings) -> AuditResult:
     """What was found in a mesh, split by what it ignores now.
 
     Raises:
@@ -99,4 +99,4 @@ def split_anew(obj: Any, shown: PlaceResult, settings: Settings) -> PlaceResult:
         return audit_posed(posed_skin.read_posed_object(obj), settings)
     found = in_order([*(row.finding for row in shown.rows), *(item.finding for item in shown.ignored)])
     kept, ignored = split_by_ignores(read.ignores, found)
-    return skin_result(shown.place, read, shown.library, Judgement(kept, ignored, shown.not_evaluated))
+    return skin_result(shown.address, read, shown.library, Judgement(kept, ignored, shown.not_evaluated))

@@ -16,7 +16,7 @@ from ...blender.skin.posed import PosedMesh
 from ...errors import SkinError, reason_of
 from ...results.memory import RESULTS
 from ...results.outcome import Outcome
-from ...results.rows import MESH, Place, Row, unread_result
+from ...results.rows import MESH, Address, Row, unread_result
 from ...skinning.skin import PosedSkin
 from ...text import Text
 from .. import scope
@@ -26,57 +26,57 @@ from . import auditing
 _AT_ONCE = float("inf")
 
 
-def repair_meshes(wanted: Mapping[Place, Sequence[Row]], settings: Settings, unsafe: bool, outcome: Outcome) -> None:
+def repair_meshes(wanted: Mapping[Address, Sequence[Row]], settings: Settings, unsafe: bool, outcome: Outcome) -> None:
     """Repair the findings of some rows on some meshes, and audit these anew; what was done goes to `outcome`."""
-    posed = {Place(one.record.object_uid, kind=MESH): one for one in _read(wanted, outcome)}
+    posed = {Address(one.record.object_uid, kind=MESH): one for one in _read(wanted, outcome)}
     changed: set[int] = set()  # meshes that were written: another object may have the same
-    unjudged: set[Place] = set()
-    for place, one in posed.items():
+    unjudged: set[Address] = set()
+    for address, one in posed.items():
         obj, _, _ = skin.find(one.record)
         current = replace(one, record=skin.read_object(obj)) if obj.data.session_uid in changed else one
-        only = {(row.key.code, row.key.data_path) for row in wanted[place]}
+        only = {(row.key.code, row.key.data_path) for row in wanted[address]}
         try:
             done = repair(current.subject, replace(settings, unsafe=unsafe), only=only)
         except Exception as error:  # noqa: BLE001  # reason_of tells ours from mistakes
             why = reason_of(error, f"the repair of {obj.name!r}", in_window=True)
             outcome.failed.append(Text("{error}; nothing was changed there", {"error": why}))
-            unjudged.add(place)
+            unjudged.add(address)
             continue
         # What the repair of another object of the same mesh has mended was there, too.
-        met = done.met if current is one else done.met | _places(one, settings)
+        met = done.met if current is one else done.met | _codes_and_paths(one, settings)
         outcome.outdated += len(only - met)
         if _write(current, done, unsafe, outcome):
             changed.add(obj.data.session_uid)
-    for place, one in posed.items():
-        if place in unjudged:
+    for address, one in posed.items():
+        if address in unjudged:
             continue
         obj, _, _ = skin.find(one.record)
         current = replace(one, record=skin.read_object(obj))
         RESULTS.replace_one(auditing.audit_posed(current, settings))
 
 
-def _places(posed: PosedMesh, settings: Settings) -> set[tuple[str, str]]:
+def _codes_and_paths(posed: PosedMesh, settings: Settings) -> set[tuple[str, str]]:
     """(code, data path) of all that is found in a mesh."""
     return {(finding.code, finding.data_path) for finding in judge(posed.subject, settings).findings}
 
 
-def _read(wanted: Mapping[Place, Sequence[Row]], outcome: Outcome) -> list[PosedMesh]:
+def _read(wanted: Mapping[Address, Sequence[Row]], outcome: Outcome) -> list[PosedMesh]:
     """The meshes as they are now, posed in one pass over the frames."""
     objects = []
-    for place, rows in wanted.items():
-        obj = scope.find_object(place.uid)
+    for address, rows in wanted.items():
+        obj = scope.find_object(address.uid)
         if obj is None:
             outcome.outdated += len(rows)
-            RESULTS.lost(place)
+            RESULTS.lost(address)
         else:
             objects.append(obj)
     posed: list[PosedMesh] = []
     failed: list[tuple[int, str, str]] = []
-    for _ in posed_skin.read_posed_steps(objects, posed, failed, slice_seconds=_AT_ONCE):
+    for _ in posed_skin.read_posed_slices(objects, posed, failed, slice_seconds=_AT_ONCE):
         pass
     for uid, name, why in failed:
         outcome.failed.append(Text("{error}; nothing was changed there", {"error": why}))
-        RESULTS.replace_one(unread_result(Place(uid, kind=MESH), name, why))
+        RESULTS.replace_one(unread_result(Address(uid, kind=MESH), name, why))
     return posed
 
 

@@ -18,7 +18,7 @@ from quat_audit.blender.skin import mesh as skin
 from quat_audit.blender.skin import posed as posed_skin
 from quat_audit.errors import SkinError
 from quat_audit.skinning import linear, measure
-from quat_audit.ui.preview import source
+from quat_audit.ui.preview import previewed_mesh
 from tests.blender import skinned
 from tests.blender.skinned import HEADS, animate, make_tube
 
@@ -237,7 +237,7 @@ def test_a_twist_that_cannot_be_judged_is_not_judged(on: bool, change: Any) -> N
     (posed,), _ = posed_skin.read_posed()
     said = [why for what, why in judge(posed.subject).not_evaluated if what == "Tube"]
     assert said[-1] == "what shows of its deformation is not measured, for the reasons given" and len(said) == 2
-    assert said[0] in source.read(obj).notes
+    assert said[0] in previewed_mesh.read(obj).notes
 
 
 def test_preserve_volume_whose_curve_is_muted_is_judged() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 
 from quat_audit.errors import InputError
 from quat_audit.files.bvh import reading as bvh
-from quat_audit.files.source import Source
+from quat_audit.files.raw_file import RawFile
 from quat_audit.motion.clip import Clip
 
 # File → tracks, curves, frames, steps of one channel by more than half a turn.
@@ -47,13 +47,13 @@ Frame Time: 0.04
 """
 
 
-def load(tmp_path: Path, text: str | bytes, name: str = "walk.bvh") -> Source:
+def load(tmp_path: Path, text: str | bytes, name: str = "walk.bvh") -> RawFile:
     path = tmp_path / name
     path.write_bytes(text.encode() if isinstance(text, str) else text)
-    source = bvh.read(path)
-    for clip in source.clips:
+    raw_file = bvh.read(path)
+    for clip in raw_file.clips:
         clip.validate()
-    return source
+    return raw_file
 
 
 def clip_of(text: str | bytes) -> Clip:

@@ -23,17 +23,17 @@ from .bvh_text import REAL, TWO, clip_of, edit, load, without
 @pytest.mark.slow
 def test_real_file_is_byte_identical_but_for_the_edited_values(cases: Path, name: str) -> None:
     path = cases / "files" / name
-    source = bvh.read(path)
-    (clip,) = source.clips
+    raw_file = bvh.read(path)
+    (clip,) = raw_file.clips
     data = path.read_bytes()
-    assert source.patch((clip,)).outputs == {path.name: data}
+    assert raw_file.patch((clip,)).outputs == {path.name: data}
 
     rng = np.random.default_rng(7)
     rotation = np.array([p.endswith("/rotation") for p in clip.curves.data_path])[clip.curves.curve_of_key()]
     turned = rotation & (rng.random(len(rotation)) < 0.05)
     co = clip.curves.co.copy()
     co[turned, 1] += 2 * math.pi * rng.choice([-1, 1], np.count_nonzero(turned))
-    patched = source.patch((edit(clip, co),))
+    patched = raw_file.patch((edit(clip, co),))
     assert patched.refused == ()
     new = patched.outputs[path.name]
 
@@ -51,8 +51,8 @@ def test_real_file_is_byte_identical_but_for_the_edited_values(cases: Path, name
 
 def patched_bytes(tmp_path: Path, text: str, change: dict[str, float]) -> tuple[bytes, Clip]:
     """The file after the given changes: "path component frame" → value, in the file's units."""
-    source = load(tmp_path, text)
-    (clip,) = source.clips
+    raw_file = load(tmp_path, text)
+    (clip,) = raw_file.clips
     co = clip.curves.co.copy()
     for where, value in change.items():
         path, component, frame = where.rsplit(" ", 2)
@@ -64,7 +64,7 @@ def patched_bytes(tmp_path: Path, text: str, change: dict[str, float]) -> tuple[
         co[int(clip.curves.offsets[curve]) + int(frame) - 1, 1] = (
             math.radians(value) if path.endswith("rotation") else value
         )
-    patched = source.patch((edit(clip, co),))
+    patched = raw_file.patch((edit(clip, co),))
     assert patched.refused == ()
     return patched.outputs["walk.bvh"], clip
 
@@ -93,22 +93,22 @@ def test_bridged_nan_is_a_changed_value_and_the_other_nan_stays(tmp_path: Path) 
 
 
 def test_removed_nan_key_is_written_as_what_the_curve_then_plays(tmp_path: Path) -> None:
-    source = load(tmp_path, TWO.replace(" 2.5", " nan"))
-    (clip,) = source.clips
+    raw_file = load(tmp_path, TWO.replace(" 2.5", " nan"))
+    (clip,) = raw_file.clips
     (row,) = np.flatnonzero(np.isnan(clip.curves.co[:, 1]))
-    patched = source.patch((without(clip, [int(row)]),))
+    patched = raw_file.patch((without(clip, [int(row)]),))
     assert patched.refused == ()
     assert patched.outputs["walk.bvh"].decode() == TWO.replace("2.5 3.5", "2.500000 3.5")
 
 
 def refused_paths(tmp_path: Path, change: object, text: str = TWO) -> list[str]:
     """Paths refused for an edit that also asks for something possible on another joint, which must still be done."""
-    source = load(tmp_path, text)
-    (clip,) = source.clips
+    raw_file = load(tmp_path, text)
+    (clip,) = raw_file.clips
     co = clip.curves.co.copy()
     leg = int(clip.tracks.curves[1, 0])
     co[int(clip.curves.offsets[leg]), 1] += 2 * math.pi
-    patched = source.patch((change(edit(clip, co)),))  # type: ignore[operator]
+    patched = raw_file.patch((change(edit(clip, co)),))  # type: ignore[operator]
     assert patched.outputs["walk.bvh"].decode() == text.replace("6.0\n", "366.0\n")
     assert all(refused.why for refused in patched.refused)
     return [refused.data_path for refused in patched.refused]
@@ -139,9 +139,9 @@ def test_edits_that_the_format_cannot_hold_are_refused_whole_and_alone(tmp_path:
         return edit(clip, clip.curves.co, origin=origin)
 
     def foreign(clip: Clip) -> Clip:
-        source = clip.curves.source.copy()
-        source[hips] = -1
-        return edit(clip, clip.curves.co, source=source)
+        ancestor = clip.curves.ancestor.copy()
+        ancestor[hips] = -1
+        return edit(clip, clip.curves.co, ancestor=ancestor)
 
     def other_mode(clip: Clip) -> Clip:
         return replace(clip, tracks=replace(clip.tracks, modes=(("XYZ",), clip.tracks.modes[1])))
@@ -158,9 +158,9 @@ def test_position_without_any_number_is_refused(tmp_path: Path) -> None:
 
 
 def test_patch_takes_one_clip(tmp_path: Path) -> None:
-    source = load(tmp_path, TWO)
+    raw_file = load(tmp_path, TWO)
     with pytest.raises(ValueError, match="one clip, got 2"):
-        source.patch(source.clips * 2)
+        raw_file.patch(raw_file.clips * 2)
 
 
 # --- Random hierarchies -------------------------------------------------------------------------------------------
@@ -214,8 +214,8 @@ def test_random_file_is_read_exactly_and_patched_only_where_asked(
     text, columns, rows = made
     path = tmp_path_factory.mktemp("bvh") / "walk.bvh"
     path.write_bytes(text.encode())
-    source = bvh.read(path)
-    (clip,) = source.clips
+    raw_file = bvh.read(path)
+    (clip,) = raw_file.clips
     clip.validate()
     assert clip.not_evaluated == ()
     assert len(clip.curves) == len(columns)
@@ -240,7 +240,7 @@ def test_random_file_is_read_exactly_and_patched_only_where_asked(
                 co[int(clip.curves.offsets[curve_of[key]]) + frame, 1] = stored
                 if row[column] == "nan" or float(row[column]) != 0:
                     expected[frame][column] = ""
-    patched = source.patch((edit(clip, co),))
+    patched = raw_file.patch((edit(clip, co),))
     assert patched.refused == ()
     new = patched.outputs["walk.bvh"]
     assert re.split(rb"\S+", new) == re.split(rb"\S+", text.encode())

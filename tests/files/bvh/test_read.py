@@ -56,7 +56,7 @@ def test_crlf_file_with_a_bare_line_feed_is_read(cases: Path) -> None:
 def test_clip_of_a_small_file(tmp_path: Path) -> None:
     (clip,) = load(tmp_path, TWO).clips
     assert (clip.action, clip.owner, clip.users, clip.slot) == ("walk", "Hips", ("Hips",), "")
-    assert (clip.source, clip.frame_rate, clip.seconds, clip.frame_range) == ("bvh", 25.0, False, (1.0, 3.0))
+    assert (clip.format, clip.frame_rate, clip.seconds, clip.frame_range) == ("bvh", 25.0, False, (1.0, 3.0))
     assert clip.tracks.bone == ("Hips", "Left Leg")
     assert clip.tracks.data_path == ("joint/Hips/rotation", "joint/Left Leg/rotation")
     assert clip.tracks.order == ("YXZ", "XZY")

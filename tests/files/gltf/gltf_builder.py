@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from quat_audit.files.source import Source
+from quat_audit.files.raw_file import RawFile
 
 CODES = {"int8": 5120, "uint8": 5121, "int16": 5122, "uint16": 5123, "uint32": 5125, "float32": 5126}
 TYPES = {1: "SCALAR", 2: "VEC2", 3: "VEC3", 4: "VEC4", 16: "MAT4"}
@@ -124,9 +124,9 @@ def pointer(times: int, values: int, target: str, interpolation: str = "LINEAR")
     return {"sampler": sampler, "target": {"path": "pointer", "extensions": extensions}}
 
 
-def rotation(source: Source, clip: int = 0, track: int = 0) -> np.ndarray[Any, Any]:
+def rotation(raw_file: RawFile, clip: int = 0, track: int = 0) -> np.ndarray[Any, Any]:
     """(n, 4) w, x, y, z of a track."""
-    c = source.clips[clip]
+    c = raw_file.clips[clip]
     return np.stack([c.curves.co[c.curves.rows(i), 1] for i in c.tracks.curves[track].tolist()], axis=1)
 
 

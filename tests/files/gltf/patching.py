@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from quat_audit.files.gltf import reading as gltf
-from quat_audit.files.source import Patched, Source
+from quat_audit.files.raw_file import Patched, RawFile
 from quat_audit.motion.clip import Clip, with_curves
 
 from .gltf_builder import Builder, channel, quaternions
@@ -31,30 +31,30 @@ def scaled(clip: Clip, track: int, keys: Any, factor: float = -1.0) -> Clip:
     return with_curves(clip, dataclasses.replace(c, co=arrays[0], handle_left=arrays[1], handle_right=arrays[2]))
 
 
-def patched(source: Source, folder: Path, *clips: Clip) -> tuple[Source, Patched, Array]:
+def patched(raw_file: RawFile, folder: Path, *clips: Clip) -> tuple[RawFile, Patched, Array]:
     """The patched file read again, and the positions of the changed bytes of the last output."""
-    result = source.patch(clips)
+    result = raw_file.patch(clips)
     folder = folder / "out"
     folder.mkdir(exist_ok=True)
     for name in result.copies:
-        (folder / name).write_bytes((source.path.parent / name).read_bytes())
+        (folder / name).write_bytes((raw_file.path.parent / name).read_bytes())
     for name, data in result.outputs.items():
         (folder / name).write_bytes(data)
     name = list(result.outputs)[-1]
-    before = np.frombuffer((source.path.parent / name).read_bytes(), np.uint8)
+    before = np.frombuffer((raw_file.path.parent / name).read_bytes(), np.uint8)
     after = np.frombuffer(result.outputs[name], np.uint8)
     assert len(before) == len(after)
-    return gltf.read(folder / source.path.name), result, np.flatnonzero(before != after)
+    return gltf.read(folder / raw_file.path.name), result, np.flatnonzero(before != after)
 
 
-def no_change(source: Source, edited: Clip, says: str) -> None:
+def no_change(raw_file: RawFile, edited: Clip, says: str) -> None:
     """The edit of the first clip is refused with a reason and the bytes stay."""
-    result = source.patch([edited, *source.clips[1:]])
+    result = raw_file.patch([edited, *raw_file.clips[1:]])
     assert len(result.refused) == 1
     assert says in result.refused[0].why
     assert f"animation {edited.action!r}" in result.refused[0].why
     for name, data in result.outputs.items():
-        assert data == (source.path.parent / name).read_bytes()
+        assert data == (raw_file.path.parent / name).read_bytes()
 
 
 def simple(**sampler: Any) -> tuple[Builder, Array]:

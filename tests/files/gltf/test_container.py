@@ -74,12 +74,12 @@ def test_flipped_bytes_raise_nothing_else(flips: list[tuple[int, int]], tmp_path
 
 def _reads_or_says(raw: bytes, folder: Path) -> None:
     try:
-        source = _read(raw, folder)
+        raw_file = _read(raw, folder)
     except InputError:
         return
-    for clip in source.clips:
+    for clip in raw_file.clips:
         clip.validate()
-    assert next(iter(source.patch(source.clips).outputs.values())) == raw
+    assert next(iter(raw_file.patch(raw_file.clips).outputs.values())) == raw
 
 
 def _paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -209,9 +209,9 @@ def test_glb_chunks_after_bin_and_trailing_bytes_are_kept(tmp_path: Path) -> Non
     raw = bytearray(_small().glb()) + struct.pack("<I4s", 4, b"XTRA") + b"abcd"
     struct.pack_into("<I", raw, 8, len(raw))
     raw += b"trailing"
-    source = _read(bytes(raw), tmp_path)
-    assert len(source.clips[0].tracks) == 4
-    assert source.patch(source.clips).outputs == {"file.glb": bytes(raw)}
+    raw_file = _read(bytes(raw), tmp_path)
+    assert len(raw_file.clips[0].tracks) == 4
+    assert raw_file.patch(raw_file.clips).outputs == {"file.glb": bytes(raw)}
 
 
 def test_embedded_external_and_glb_read_the_same(tmp_path: Path) -> None:
@@ -219,9 +219,9 @@ def test_embedded_external_and_glb_read_the_same(tmp_path: Path) -> None:
     expected = _read(b.glb(), tmp_path)
     embedded = _read(b.gltf_embedded(), tmp_path, "embedded.gltf")
     external = gltf.read(b.write_external(tmp_path))
-    for source in (embedded, external):
+    for raw_file in (embedded, external):
         for track in range(4):
-            np.testing.assert_array_equal(rotation(source, 0, track), rotation(expected, 0, track))
+            np.testing.assert_array_equal(rotation(raw_file, 0, track), rotation(expected, 0, track))
 
 
 def test_data_uri_without_padding_or_with_percent_encoding(tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def _times(c: Curves) -> Curves:
         (_times, "key times were changed"),
         (lambda c: dataclasses.replace(c, interpolation=np.zeros_like(c.interpolation)), "interpolation was changed"),
         (
-            lambda c: dataclasses.replace(c, source=np.array([0, 1, 2, -1]), data_path=(*c.data_path[:3], "/x")),
+            lambda c: dataclasses.replace(c, ancestor=np.array([0, 1, 2, -1]), data_path=(*c.data_path[:3], "/x")),
             "curve was",
         ),
         (lambda c: _values(c, np.inf), "not finite"),
@@ -55,10 +55,10 @@ def _times(c: Curves) -> Curves:
 )
 def test_what_cannot_be_expressed(edit: Callable[[Curves], Curves], says: str, tmp_path: Path) -> None:
     b, _ = simple()
-    source = gltf.read(b.write_glb(tmp_path))
-    clip = source.clips[0]
-    result = source.patch([with_curves(clip, edit(clip.curves))])
-    assert result.outputs == {"file.glb": source.path.read_bytes()}
+    raw_file = gltf.read(b.write_glb(tmp_path))
+    clip = raw_file.clips[0]
+    result = raw_file.patch([with_curves(clip, edit(clip.curves))])
+    assert result.outputs == {"file.glb": raw_file.path.read_bytes()}
     assert result.refused
     assert all(says in r.why for r in result.refused)
     assert "/nodes/0/rotation" in {r.data_path for r in result.refused}
@@ -68,10 +68,10 @@ def test_other_channels_are_refused_and_do_not_stop_rotations(tmp_path: Path) ->
     b, q = simple()
     b.doc["animations"][0]["channels"].append({"sampler": 1, "target": {"node": 0, "path": "scale"}})
     b.doc["animations"][0]["samplers"].append({"input": 0, "output": b.accessor(np.ones((4, 3)))})
-    source = gltf.read(b.write_glb(tmp_path))
-    clip = scaled(source.clips[0], 0, [1])
+    raw_file = gltf.read(b.write_glb(tmp_path))
+    clip = scaled(raw_file.clips[0], 0, [1])
     clip.curves.co[-1, 1] = 7.0
-    again, result, _ = patched(source, tmp_path, clip)
+    again, result, _ = patched(raw_file, tmp_path, clip)
     assert [(r.code, r.data_path) for r in result.refused] == [("", "/nodes/0/scale")]
     np.testing.assert_array_equal(rotation(again)[1], -q[1, WXYZ])
     assert again.clips[0].curves.co[-1, 1] == 1.0
@@ -85,36 +85,36 @@ def shared(second: str = "rotation") -> Builder:
 
 
 def test_shared_output_follows_when_all_ask_for_the_same(tmp_path: Path) -> None:
-    source = gltf.read(shared().write_glb(tmp_path))
-    again, result, changed = patched(source, tmp_path, *(scaled(c, 0, [2]) for c in source.clips))
+    raw_file = gltf.read(shared().write_glb(tmp_path))
+    again, result, changed = patched(raw_file, tmp_path, *(scaled(c, 0, [2]) for c in raw_file.clips))
     assert result.refused == ()
     assert len(changed) == 4
     for c in range(2):
-        np.testing.assert_array_equal(rotation(again, c)[2], -rotation(source, c)[2])
+        np.testing.assert_array_equal(rotation(again, c)[2], -rotation(raw_file, c)[2])
 
 
 def test_shared_output_stays_when_they_do_not(tmp_path: Path) -> None:
-    source = gltf.read(shared().write_glb(tmp_path))
-    no_change(source, scaled(source.clips[0], 0, [2]), "animation 'second', /nodes/1/rotation, which does not get")
+    raw_file = gltf.read(shared().write_glb(tmp_path))
+    no_change(raw_file, scaled(raw_file.clips[0], 0, [2]), "animation 'second', /nodes/1/rotation, which does not get")
     for keys, factor in (([1], -1.0), ([1, 2], -1.0), ([2], 0.5)):
-        result = source.patch([scaled(source.clips[0], 0, [2]), scaled(source.clips[1], 0, keys, factor)])
+        result = raw_file.patch([scaled(raw_file.clips[0], 0, [2]), scaled(raw_file.clips[1], 0, keys, factor)])
         assert len(result.refused) == 2
         assert "asks for a different change" in result.refused[0].why
-        assert result.outputs == {"file.glb": source.path.read_bytes()}
+        assert result.outputs == {"file.glb": raw_file.path.read_bytes()}
     b, _ = simple()  # equal bytes everywhere: only where they lie tells the two wishes apart
     values = b.accessor(np.full((4, 4), 64), "int8", normalized=True)
     b.animate(channel(0, values), channel(0, values, 1), name="equal keys")
-    source = gltf.read(b.write_glb(tmp_path))
-    clip = scaled(scaled(source.clips[1], 0, [1]), 1, [2])
-    result = source.patch([source.clips[0], clip])
+    raw_file = gltf.read(b.write_glb(tmp_path))
+    clip = scaled(scaled(raw_file.clips[1], 0, [1]), 1, [2])
+    result = raw_file.patch([raw_file.clips[0], clip])
     assert len(result.refused) == 2
     assert "asks for a different change" in result.refused[0].why
-    assert result.outputs == {"file.glb": source.path.read_bytes()}
+    assert result.outputs == {"file.glb": raw_file.path.read_bytes()}
 
 
 def test_shared_with_another_kind_of_channel(tmp_path: Path) -> None:
-    source = gltf.read(shared("/nodes/1/weights").write_glb(tmp_path))
-    no_change(source, scaled(source.clips[0], 0, [2]), "also used by /nodes/1/weights in 'second'")
+    raw_file = gltf.read(shared("/nodes/1/weights").write_glb(tmp_path))
+    no_change(raw_file, scaled(raw_file.clips[0], 0, [2]), "also used by /nodes/1/weights in 'second'")
 
 
 def _mesh(b: Builder) -> None:
@@ -156,8 +156,8 @@ def test_bytes_that_something_else_reads(use: Callable[[Builder], Any], says: st
     b, _ = simple()
     b.doc["skins"] = []
     use(b)
-    source = gltf.read(b.write_glb(tmp_path))
-    no_change(source, scaled(source.clips[0], 0, [2]), says)
+    raw_file = gltf.read(b.write_glb(tmp_path))
+    no_change(raw_file, scaled(raw_file.clips[0], 0, [2]), says)
 
 
 def test_interleaved_neighbours_do_not_count_as_shared(tmp_path: Path) -> None:
@@ -169,8 +169,8 @@ def test_interleaved_neighbours_do_not_count_as_shared(tmp_path: Path) -> None:
     common = {"bufferView": view, "componentType": 5126, "count": 4}
     b.doc["accessors"] += [common | {"type": "VEC4"}, common | {"type": "SCALAR", "byteOffset": 16}]
     b.animate(channel(times, 1), channel(times, 2, 1, "weights"))
-    source = gltf.read(b.write_glb(tmp_path))
-    again, result, changed = patched(source, tmp_path, scaled(source.clips[0], 0, slice(None)))
+    raw_file = gltf.read(b.write_glb(tmp_path))
+    again, result, changed = patched(raw_file, tmp_path, scaled(raw_file.clips[0], 0, slice(None)))
     assert result.refused == ()
     assert len(changed) == 16
     np.testing.assert_array_equal(rotation(again), -q[:, WXYZ].astype(np.float64))
@@ -191,9 +191,9 @@ def test_data_uris_that_cannot_be_rewritten(change: Callable[..., bytes], says: 
     b, _ = simple()
     raw = change(b.gltf_embedded(), tmp_path)
     (tmp_path / "file.gltf").write_bytes(raw)
-    source = gltf.read(tmp_path / "file.gltf")
-    assert len(rotation(source)) == 4
-    no_change(source, scaled(source.clips[0], 0, [1]), says)
+    raw_file = gltf.read(tmp_path / "file.gltf")
+    assert len(rotation(raw_file)) == 4
+    no_change(raw_file, scaled(raw_file.clips[0], 0, [1]), says)
 
 
 def test_buffers_outside_the_folder_are_not_written(tmp_path: Path) -> None:
@@ -201,5 +201,5 @@ def test_buffers_outside_the_folder_are_not_written(tmp_path: Path) -> None:
     (tmp_path / "data.bin").write_bytes(bytes(b.data))
     (tmp_path / "folder").mkdir()
     (tmp_path / "folder/file.gltf").write_bytes(b._document("../data.bin"))
-    source = gltf.read(tmp_path / "folder/file.gltf")
-    no_change(source, scaled(source.clips[0], 0, [1]), "outside the glTF's folder")
+    raw_file = gltf.read(tmp_path / "folder/file.gltf")
+    no_change(raw_file, scaled(raw_file.clips[0], 0, [1]), "outside the glTF's folder")

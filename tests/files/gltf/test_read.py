@@ -22,13 +22,13 @@ WXYZ = [3, 0, 1, 2]
 TIMES = [0.0, 0.25, 1.0, 1.5]
 
 
-def _counts(source: gltf.Source) -> dict[str, int]:
+def _counts(raw_file: gltf.RawFile) -> dict[str, int]:
     """The counts of raw_expected.json, straight from the clips."""
     n = dict.fromkeys(("flip_tracks", "flips", "half_turns", "keys", "non_finite", "non_unit", "zero"), 0)
-    for c, clip in enumerate(source.clips):
+    for c, clip in enumerate(raw_file.clips):
         clip.validate()
         for t in range(len(clip.tracks)):
-            q = rotation(source, c, t)
+            q = rotation(raw_file, c, t)
             finite = np.isfinite(q).all(axis=1)
             norm = np.linalg.norm(q, axis=1)
             valid = finite & (norm >= 1e-6)
@@ -53,15 +53,15 @@ def test_raw_counts_of_all_real_files(cases: Path) -> None:
 
 
 def test_real_file_names_and_times(cases: Path) -> None:
-    source = gltf.read(cases / "files/bevy/Fox.glb")
-    assert [c.action for c in source.clips] == ["Survey", "Walk", "Run"]
-    for clip in source.clips:
-        assert (clip.owner, clip.users, clip.slot, clip.source) == ("Fox", ("Fox",), "", "gltf")
+    raw_file = gltf.read(cases / "files/bevy/Fox.glb")
+    assert [c.action for c in raw_file.clips] == ["Survey", "Walk", "Run"]
+    for clip in raw_file.clips:
+        assert (clip.owner, clip.users, clip.slot, clip.format) == ("Fox", ("Fox",), "", "gltf")
         assert clip.seconds
         assert clip.frame_rate == 24.0
         assert clip.not_evaluated == ()
-    assert source.clips[0].frame_range == (0.0, pytest.approx(82.0, abs=1e-4))
-    assert "b_Neck_04" in source.clips[0].tracks.bone
+    assert raw_file.clips[0].frame_range == (0.0, pytest.approx(82.0, abs=1e-4))
+    assert "b_Neck_04" in raw_file.clips[0].tracks.bone
 
 
 @pytest.mark.parametrize(
@@ -176,11 +176,11 @@ def test_animation_pointers(tmp_path: Path) -> None:
         pointer(times, b.accessor(q), "/nodes/02/rotation"),
         pointer(times, b.accessor(q), "nodes/0/rotation"),
     )
-    source = gltf.read(b.write_glb(tmp_path))
-    clip = source.clips[0]
+    raw_file = gltf.read(b.write_glb(tmp_path))
+    clip = raw_file.clips[0]
     assert clip.tracks.data_path == ("/nodes/2/rotation",)
     assert clip.tracks.bone == ("Bone2",)
-    np.testing.assert_array_equal(rotation(source), q[:, WXYZ])
+    np.testing.assert_array_equal(rotation(raw_file), q[:, WXYZ])
     assert clip.curves.data_path[4] == "/materials/0/pbrMetallicRoughness/roughnessFactor"
     assert clip.curves.interpolation[16] == LINEAR
     assert [what for what, _ in clip.not_evaluated] == ["animation 'animation 0', channel 3"]
@@ -193,9 +193,9 @@ def test_names_are_made_unique(tmp_path: Path) -> None:
     times, q = b.accessor(TIMES), b.accessor(quaternions(6, 4))
     b.animate(*(channel(times, q, n) for n in range(4)), name="Walk")
     b.animate(name="Walk")
-    source = gltf.read(b.write_glb(tmp_path))
-    assert source.clips[0].tracks.bone == ("Arm (node 0)", "Arm (node 1)", "node 2", '手 "x"\\')
-    assert [c.action for c in source.clips] == ["Walk (animation 0)", "Walk (animation 1)"]
+    raw_file = gltf.read(b.write_glb(tmp_path))
+    assert raw_file.clips[0].tracks.bone == ("Arm (node 0)", "Arm (node 1)", "node 2", '手 "x"\\')
+    assert [c.action for c in raw_file.clips] == ["Walk (animation 0)", "Walk (animation 1)"]
 
 
 def test_two_channels_for_one_rotation_are_two_tracks(tmp_path: Path) -> None:
@@ -251,10 +251,10 @@ def test_one_bad_channel_does_not_cost_the_others(tmp_path: Path) -> None:
         channel(times, b.accessor(np.arange(7.0)), 2, "weights"),
     )
     b.doc["animations"][0]["channels"].append({"sampler": 0})
-    source = gltf.read(b.write_glb(tmp_path))
-    clip = source.clips[0]
+    raw_file = gltf.read(b.write_glb(tmp_path))
+    clip = raw_file.clips[0]
     clip.validate()
-    np.testing.assert_array_equal(rotation(source), q[:, WXYZ])
+    np.testing.assert_array_equal(rotation(raw_file), q[:, WXYZ])
     why = dict(clip.not_evaluated)
     name = "animation 'animation 0', channel"
     expected = {
@@ -270,7 +270,7 @@ def test_one_bad_channel_does_not_cost_the_others(tmp_path: Path) -> None:
     assert why.keys() == expected.keys()
     for what, says in expected.items():
         assert says in why[what], what
-    assert [len(rotation(source, 0, t)) for t in range(3)] == [4, 3, 2]
+    assert [len(rotation(raw_file, 0, t)) for t in range(3)] == [4, 3, 2]
 
 
 @pytest.mark.parametrize(
@@ -340,9 +340,9 @@ def test_compressed_views_are_not_evaluated(extension: str, tmp_path: Path) -> N
     b.doc["bufferViews"][b.doc["accessors"][packed]["bufferView"]]["extensions"] = {extension: {"buffer": 0}}
     b.doc["extensionsRequired"] = [extension, "VENDOR_unknown"]
     b.animate(channel(times, plain), channel(times, packed, 1))
-    source = gltf.read(b.write_glb(tmp_path))
-    np.testing.assert_array_equal(rotation(source), q[:, WXYZ])
-    assert source.clips[0].not_evaluated == (
+    raw_file = gltf.read(b.write_glb(tmp_path))
+    np.testing.assert_array_equal(rotation(raw_file), q[:, WXYZ])
+    assert raw_file.clips[0].not_evaluated == (
         ("animation 'animation 0', channel 1", f"its data is compressed with {extension}"),
     )
 
@@ -357,10 +357,10 @@ def test_not_finite_values_and_times_are_kept(tmp_path: Path) -> None:
             b.accessor([0.0, np.inf, 2.0, 2.0]), b.accessor(np.repeat(q, 3, axis=0)), 1, interpolation="CUBICSPLINE"
         ),
     )
-    source = gltf.read(b.write_glb(tmp_path))
+    raw_file = gltf.read(b.write_glb(tmp_path))
     for track in range(2):
-        np.testing.assert_array_equal(rotation(source, 0, track), q[:, WXYZ])
-    np.testing.assert_array_equal(source.clips[0].curves.co[:4, 0], [0.0, np.nan, -24.0, -24.0])
+        np.testing.assert_array_equal(rotation(raw_file, 0, track), q[:, WXYZ])
+    np.testing.assert_array_equal(raw_file.clips[0].curves.co[:4, 0], [0.0, np.nan, -24.0, -24.0])
 
 
 def test_files_without_animation(tmp_path: Path) -> None:

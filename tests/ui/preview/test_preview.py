@@ -181,7 +181,7 @@ def test_a_linked_mesh(tube: tuple[Any, Any], tmp_path: Path) -> None:
 def test_no_mesh_and_an_armature_without_one(tube: tuple[Any, Any]) -> None:
     bpy.context.view_layer.objects.active = tube[1]
     bpy.ops.quat_audit.preview()
-    assert preview().current().source.record.skin.mesh == "Tube", "the armature's mesh is meant"
+    assert preview().current().mesh.record.skin.mesh == "Tube", "the armature's mesh is meant"
     bpy.ops.quat_audit.preview()
     tube[0].modifiers.clear()
     assert "Rig deforms no mesh" in refusal()
@@ -271,7 +271,7 @@ def test_new_weights_are_read_and_a_pose_is_not_a_reason(tube: tuple[Any, Any]) 
     bpy.context.view_layer.update()
     assert preview().current().stale
     preview().refresh(bpy.context)
-    assert 0.25 in preview().current().source.record.skin.weight
+    assert 0.25 in preview().current().mesh.record.skin.weight
 
 
 @pytest.mark.parametrize("what", ["modifier", "group", "bone", "flag", "unit", "cut", "vertices"])
@@ -320,7 +320,7 @@ def test_the_scale_grows_with_what_is_seen(tube: tuple[Any, Any]) -> None:
         bpy.context.scene.frame_set(frame)
         held, _ = preview().posed(bpy.context)
         preview().measure(held, bpy.context)
-        figures = heat.heat(held.source.record.skin, held.motion, heat.GAP)
+        figures = heat.heat(held.mesh.record.skin, held.motion, heat.GAP)
         tops.append(held.top(heat.GAP, choices()))
         assert tops[-1] >= figures.max() * 0.999
     assert tops[0] == 1.0 and tops[1] < tops[2] == tops[3], tops
@@ -342,7 +342,7 @@ def test_the_worst_frame(tube: tuple[Any, Any], said: Any, show: str, words: str
     assert bpy.context.scene.frame_current == WORST
     kind = heat.LOSS if show == "LOSS" else heat.GAP
     held, _ = preview().posed(bpy.context)
-    here = float(heat.heat(held.source.record.skin, held.motion, kind).max())
+    here = float(heat.heat(held.mesh.record.skin, held.motion, kind).max())
     assert held.clip[kind.name] == pytest.approx(here, rel=1e-5)
     bpy.context.scene.frame_set(3)
     assert everything(obj, rig) == before

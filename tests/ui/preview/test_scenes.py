@@ -16,12 +16,12 @@ pytestmark = pytest.mark.usefixtures("panel")
 ELSEWHERE = "Tube is not in the view layer"
 
 
-def seen_from(scene: Any, address: int) -> Any:
+def seen_from(scene: Any, pointer: int) -> Any:
     """What an editor in a window on a scene gives while it is drawn."""
     return SimpleNamespace(
         scene=scene,
         view_layer=scene.view_layers[0],
-        area=SimpleNamespace(as_pointer=lambda: address),
+        area=SimpleNamespace(as_pointer=lambda: pointer),
         window_manager=bpy.context.window_manager,
     )
 

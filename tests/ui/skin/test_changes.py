@@ -10,7 +10,7 @@ import pytest
 bpy = pytest.importorskip("bpy")
 
 from quat_audit.results.memory import RESULTS
-from quat_audit.results.rows import MESH, Place
+from quat_audit.results.rows import MESH, Address
 from quat_audit.ui import following
 from quat_audit.ui.skin import auditing
 from tests.ui import scenes
@@ -51,7 +51,7 @@ def test_locks_groups_and_modifiers_are_part_of_the_state(faulty, change) -> Non
     body, _ = faulty
     audit()
     state = auditing.state_of(body)
-    assert state == RESULTS.shown(Place(body.session_uid, kind=MESH)).state == auditing.state_of(body)
+    assert state == RESULTS.shown(Address(body.session_uid, kind=MESH)).state == auditing.state_of(body)
     change(body)
     assert auditing.state_of(body) != state
 

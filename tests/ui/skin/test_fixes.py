@@ -100,7 +100,7 @@ def test_two_objects_of_one_mesh_are_repaired_once(faulty, said) -> None:
     bpy.context.scene.collection.objects.link(twin)
     skins.choose(body, twin)
     audit()
-    assert len({row.key.place for row in RESULTS.rows}) == 2
+    assert len({row.key.address for row in RESULTS.rows}) == 2
     said()
     assert ops.fix_safe("EXEC_DEFAULT") == {"FINISHED"}
     assert [line for line in said() if line.startswith(("Warning", "Error"))] == []

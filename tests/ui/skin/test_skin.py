@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Audit Skin: what it audits, finds, lists and reports, at once and in steps."""
+"""Audit Skin: what it audits, finds, lists and reports, at once and in slices."""
 
 from __future__ import annotations
 
@@ -84,8 +84,8 @@ def test_each_audit_replaces_the_findings_of_its_own_kind(faulty) -> None:
     mesh_rows = [row.key for row in RESULTS.rows]
     skins.choose(rig)
     scenes.audit()
-    kinds = [row.key.place.kind for row in RESULTS.rows]
-    assert [row.key for row in RESULTS.rows if row.key.place.kind == MESH] == mesh_rows and "action" in kinds
+    kinds = [row.key.address.kind for row in RESULTS.rows]
+    assert [row.key for row in RESULTS.rows if row.key.address.kind == MESH] == mesh_rows and "action" in kinds
     assert "340" not in str(RESULTS.summary((MESH,)).worst)
     worst = RESULTS.summary().worst["error"]
     assert set(worst) == {"°", "mm"} and worst["°"] > 180
@@ -126,10 +126,10 @@ def test_influences_of_the_scene_are_what_the_test_says(faulty) -> None:
     assert set(np.flatnonzero(influences(read).counts > 4)) == skins.offending(body, "QA603")
 
 
-# --- steps
+# --- slices
 
 
-def test_the_audit_in_steps_leaves_the_scene_as_it_was_after_each_of_them(faulty) -> None:
+def test_the_audit_in_slices_leaves_the_scene_as_it_was_after_each_of_them(faulty) -> None:
     body, rig = faulty
     scene, bone = bpy.context.scene, rig.pose.bones["Hips"]
     scene.frame_set(7, subframe=0.25)
@@ -139,24 +139,24 @@ def test_the_audit_in_steps_leaves_the_scene_as_it_was_after_each_of_them(faulty
     skin_read = skin.read_object(body)
     pairs, frames = [(body, rig)], playback.frames_of(playback.scene_range(scene))
     at_once = pose.pose_many(pairs, frames)[0]
-    steps = 0
-    for done, motions in pose.pose_steps(pairs, frames, slice_seconds=0.0):
-        steps += 1
+    slices = 0
+    for done, motions in pose.pose_slices(pairs, frames, slice_seconds=0.0):
+        slices += 1
         assert scene.frame_current_final == 7.25 and body.modifiers[0].show_viewport
         np.testing.assert_allclose(bone.location, (0.1, 0.2, 0.3), atol=1e-6)
         np.testing.assert_array_equal(skinned.evaluated(body), shape)
         assert (motions is not None) is (done == 1.0)
-    assert steps == len(frames)
+    assert slices == len(frames)
     np.testing.assert_array_equal(motions[0].deform, at_once.deform)
     np.testing.assert_array_equal(motions[0].to_world, at_once.to_world)
     assert skin.read_object(body).skin.weight.tobytes() == skin_read.skin.weight.tobytes()
 
 
-def test_weights_read_in_steps_are_the_weights(faulty, monkeypatch) -> None:
+def test_weights_read_in_slices_are_the_weights(faulty, monkeypatch) -> None:
     body, _ = faulty
     whole = skin.read_object(body).skin
     monkeypatch.setattr(skin, "AT_ONCE", 7)
-    records = list(skin.read_object_steps(body))
+    records = list(skin.read_object_slices(body))
     assert len(records) == -(-len(whole) // 7) + 1 and records[:-1] == [None] * (len(records) - 1)
     part = records[-1].skin
     for name in ("offsets", "group", "weight"):

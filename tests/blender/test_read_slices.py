@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reading an action in steps: the same clips, short steps on a million keys, and no stale pointer after an undo."""
+"""Reading an action in slices: the same clips, short slices on a million keys, and no stale pointer after an undo."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 bpy = pytest.importorskip("bpy")
 
-from quat_audit.audit.pipeline import Judgement, judge_steps
+from quat_audit.audit.pipeline import Judgement, judge_in_slices
 from quat_audit.audit.settings import Settings
 from quat_audit.blender import read, users
 from quat_audit.errors import GoneError
@@ -50,33 +50,33 @@ def same_clip(a: Clip, b: Clip) -> None:
         for field in fields(getattr(a, part)):
             ours, theirs = (frozen(getattr(getattr(clip, part), field.name)) for clip in (a, b))
             assert ours == theirs, f"{part}.{field.name}"
-    for name in ("action", "slot", "owner", "users", "frame_rate", "not_evaluated", "ignores", "source", "seconds"):
+    for name in ("action", "slot", "owner", "users", "frame_rate", "not_evaluated", "ignores", "format", "seconds"):
         assert getattr(a, name) == getattr(b, name), name
 
 
-@pytest.mark.parametrize("slice_seconds", [0.0, 60.0], ids=["a step an array", "a step a slot"])
+@pytest.mark.parametrize("slice_seconds", [0.0, 60.0], ids=["a slice an array", "a slice a slot"])
 def test_the_steps_read_what_reading_at_once_reads(slice_seconds: float) -> None:
     action = make_action(interpolation=7)  # an easing equation: all arrays are read
     if build.has_slots():
         make_action(bones=2, slot="Other")
-    steps = list(read.read_action_steps(action, slice_seconds=slice_seconds))
-    *before, (done, total, clips) = steps
+    slices = list(read.read_action_slices(action, slice_seconds=slice_seconds))
+    *before, (done, total, clips) = slices
     at_once = read.read_action(action)
     assert total == done == sum(len(record.clip.curves.co) for record in at_once) > 200
     assert all(clips == () for _, _, clips in before)
-    assert [d for d, _, _ in steps] == sorted(d for d, _, _ in steps) and {t for _, t, _ in steps} == {total}
+    assert [d for d, _, _ in slices] == sorted(d for d, _, _ in slices) and {t for _, t, _ in slices} == {total}
     assert len(clips) == len(at_once) == 1 + build.has_slots()
     for ours, theirs in zip(clips, at_once, strict=True):
         same_clip(ours.clip, theirs.clip)
         place = ("action_uid", "handle", "layer", "strip")
         assert [getattr(ours, name) for name in place] == [getattr(theirs, name) for name in place]
     arrays = 4 * sum(len(record.clip.curves) for record in at_once)
-    assert (len(steps) > arrays) == (slice_seconds == 0.0), "the slice decides how long a step is"
+    assert (len(slices) > arrays) == (slice_seconds == 0.0), "the slice decides how long a slice is"
 
 
 def test_an_action_without_curves_has_its_last_step_too() -> None:
     action = bpy.data.actions.new("Empty")
-    *_, (done, total, clips) = read.read_action_steps(action)
+    *_, (done, total, clips) = read.read_action_slices(action)
     assert (done, total) == (0, 0)
     assert [len(record.clip.curves) for record in clips] == [0]
 
@@ -84,8 +84,8 @@ def test_an_action_without_curves_has_its_last_step_too() -> None:
 @pytest.mark.parametrize("change", ["key", "curve", "order"])
 def test_a_change_between_two_steps_is_noticed(change: str) -> None:
     action = make_action()
-    steps = read.read_action_steps(action, slice_seconds=0.0)
-    while next(steps)[0] == 0:
+    slices = read.read_action_slices(action, slice_seconds=0.0)
+    while next(slices)[0] == 0:
         pass
     fcurves = build.fcurves_of(action)
     if change == "key":
@@ -95,25 +95,25 @@ def test_a_change_between_two_steps_is_noticed(change: str) -> None:
     else:
         fcurves[5].array_index = 7
     with pytest.raises(GoneError, match="'A' changed while it was read: read it again"):
-        list(steps)
+        list(slices)
 
 
 def test_an_action_that_is_removed_between_two_steps_is_noticed() -> None:
     action = make_action()
-    steps = read.read_action_steps(action, slice_seconds=0.0)
-    while next(steps)[0] == 0:
+    slices = read.read_action_slices(action, slice_seconds=0.0)
+    while next(slices)[0] == 0:
         pass
     bpy.data.actions.remove(action)
     with pytest.raises(GoneError, match="'A' is no longer in this file"):
-        list(steps)
+        list(slices)
 
 
 def test_curves_that_moved_in_memory_are_found_anew() -> None:
     # As after an undo: the same curves at other addresses.
     action = make_action()
     expected = read.read_action(action)[0].clip
-    steps = read.read_action_steps(action, slice_seconds=0.0)
-    while next(steps)[0] == 0:
+    slices = read.read_action_slices(action, slice_seconds=0.0)
+    while next(slices)[0] == 0:
         pass
     fcurves = build.fcurves_of(action)
     old = [(c.data_path, c.array_index) for c in fcurves]
@@ -132,7 +132,7 @@ def test_curves_that_moved_in_memory_are_found_anew() -> None:
     for path, index in old:
         fcurves.find(f"{path}_new", index=index).data_path = path
     assert not {c.as_pointer() for c in fcurves} & set(before)
-    *_, (_, _, clips) = steps
+    *_, (_, _, clips) = slices
     np.testing.assert_array_equal(clips[0].clip.curves.co, expected.curves.co)
 
 
@@ -143,14 +143,14 @@ def test_users_that_are_gone_are_found_anew() -> None:
     assert name == "Rig" and users.alive(next(iter(played_by.values())))
     bpy.data.objects.remove(bpy.data.objects["Rig"])
     assert not users.alive(next(iter(played_by.values())))
-    *_, (_, _, clips) = read.read_action_steps(action, played_by=played_by)
+    *_, (_, _, clips) = read.read_action_slices(action, played_by=played_by)
     assert clips[0].clip.users == ()
 
 
-def longest_step(steps) -> tuple[float, object]:
-    """(seconds of work that the longest step cost this process, the last step)."""
+def longest_slice(slices) -> tuple[float, object]:
+    """(seconds of work that the longest slice cost this process, the last slice)."""
     longest, since, last = 0.0, time.process_time(), None
-    for last in steps:  # noqa: B007  # it is returned
+    for last in slices:  # noqa: B007  # it is returned
         now = time.process_time()
         longest, since = max(longest, now - since), now
     return longest, last
@@ -160,10 +160,12 @@ def longest_step(steps) -> tuple[float, object]:
 def test_no_step_on_a_million_keys_is_long(bones: int) -> None:
     """Random values with Bézier handles and components keyed apart: about the worst that there is to audit."""
     action = make_action(bones, 250_000 // bones, apart=bones == 1)
-    longest, (done, total, clips) = longest_step(read.read_action_steps(action))
+    longest, (done, total, clips) = longest_slice(read.read_action_slices(action))
     assert done == total == 1_000_000
     assert longest < MOST_SECONDS
     judged: list[Judgement] = []
-    longest, share = longest_step(islice(judge_steps(clips[0].clip, Settings(), judged), 150))  # some seconds of it
+    longest, share = longest_slice(
+        islice(judge_in_slices(clips[0].clip, Settings(), judged), 150)
+    )  # some seconds of it
     assert longest < MOST_SECONDS
     assert share < 1.0 and judged == [], "it was not a million keys' work"

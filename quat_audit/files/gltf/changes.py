@@ -25,7 +25,7 @@ class EditError(Exception):
 
 
 @dataclass(frozen=True, eq=False)
-class Edit:
+class TrackChange:
     """One rotation track with changed values.
 
     Attributes:
@@ -61,12 +61,12 @@ def _differ(a: Floats, b: Floats) -> Bools:
     return differ
 
 
-def compare(clip: Clip, new: Clip) -> tuple[list[Edit], list[tuple[str, str]]]:
+def compare(clip: Clip, new: Clip) -> tuple[list[TrackChange], list[tuple[str, str]]]:
     """Rotation tracks that were edited, and (data path, why not) of every other edit, which is refused."""
     old, now = clip.curves, new.curves
     match = np.full(len(old), -1, np.int64)
-    known = np.flatnonzero((now.source >= 0) & (now.source < len(old)))
-    match[now.source[known]] = known
+    known = np.flatnonzero((now.ancestor >= 0) & (now.ancestor < len(old)))
+    match[now.ancestor[known]] = known
     added = np.setdiff1d(np.arange(len(now)), match)
     others = dict.fromkeys((now.data_path[i] for i in added.tolist()), "a curve was added, for which there is no room")
 
@@ -104,34 +104,36 @@ def compare(clip: Clip, new: Clip) -> tuple[list[Edit], list[tuple[str, str]]]:
             others[old.data_path[c]] = reason or "only rotation values are written into a glTF file"
         else:
             reasons[track] = reasons.get(track) or reason
-    return [_edit(clip, now, match, track, reasons[track]) for track in sorted(reasons)], list(others.items())
+    return [_track_change(clip, now, match, track, reasons[track]) for track in sorted(reasons)], list(others.items())
 
 
-def _edit(clip: Clip, now: Curves, match: Int64, track: int, why_not: str) -> Edit:
+def _track_change(clip: Clip, now: Curves, match: Int64, track: int, why_not: str) -> TrackChange:
     old, which = clip.curves, clip.tracks.curves[track]
     a, _ = _rows(old, which)
     values = (old.co[a, 1], old.handle_left[a, 1], old.handle_right[a, 1])
     if why_not:
-        return Edit(track, why_not, a, *values, *values, old.co[a[: len(a) // 4], 0])
+        return TrackChange(track, why_not, a, *values, *values, old.co[a[: len(a) // 4], 0])
     b, _ = _rows(now, match[which])
     value, left, right = (x[b, 1].astype(np.float64) for x in (now.co, now.handle_left, now.handle_right))
-    return Edit(track, "", a, *values, value, left, right, old.co[a[: len(a) // 4], 0])
+    return TrackChange(track, "", a, *values, value, left, right, old.co[a[: len(a) // 4], 0])
 
 
-def stored_changes(animations: Animations, channel: Channel, edit: Edit) -> tuple[Int64, Int64, npt.NDArray[np.uint8]]:
+def stored_changes(
+    animations: Animations, channel: Channel, change: TrackChange
+) -> tuple[Int64, Int64, npt.NDArray[np.uint8]]:
     """What an edit changes in the channel's output accessor: element (M,), component (M,) as stored, bytes (M, size).
 
     Components whose value stays are not among them. Raises EditError when the file cannot hold the edit.
     """
-    if edit.why_not:
-        raise EditError(edit.why_not)
+    if change.why_not:
+        raise EditError(change.why_not)
     n = channel.keys
     key, component = np.tile(np.arange(n), 4), np.repeat((np.arange(4) + 3) % 4, n)
     cubic = channel.interpolation == CUBIC
-    parts = [(key * 3 + 1 if cubic else key, edit.old_value, edit.value)]
+    parts = [(key * 3 + 1 if cubic else key, change.old_value, change.value)]
     with np.errstate(all="ignore"):
         if cubic:
-            parts += _tangents(animations, channel, edit, key, component)
+            parts += _tangents(animations, channel, change, key, component)
         element, old, new = (np.concatenate([p[k] for p in parts]) for k in range(3))
         changed = _differ(old, new)
     component = np.tile(component, len(parts))
@@ -141,28 +143,28 @@ def stored_changes(animations: Animations, channel: Channel, edit: Edit) -> tupl
 
 
 def _tangents(
-    animations: Animations, channel: Channel, edit: Edit, key: Int64, component: Int64
+    animations: Animations, channel: Channel, change: TrackChange, key: Int64, component: Int64
 ) -> list[tuple[Int64, Float64, Float64]]:
     """Element, old and new number of all in-tangents and all out-tangents."""
     table, accessor = animations.accessors, channel.values
     stored = np.empty((table.count[accessor], 4))
     decode(animations.document, table, accessor, stored)
     # A negated key negates its tangents even where the handles are too short or too broken to tell.
-    negated = np.tile((edit.value == -edit.old_value).reshape(4, -1).all(axis=0), 4)
-    before, after = (np.tile(x, 4) for x in tangent_reach(edit.times, np.array([channel.keys])))
+    negated = np.tile((change.value == -change.old_value).reshape(4, -1).all(axis=0), 4)
+    before, after = (np.tile(x, 4) for x in tangent_reach(change.times, np.array([channel.keys])))
     parts = []
-    for place, reach, was, now in (
-        (0, before, edit.old_value - edit.old_left, edit.value - edit.left),
-        (2, after, edit.old_right - edit.old_value, edit.right - edit.value),
+    for part, reach, was, now in (
+        (0, before, change.old_value - change.old_left, change.value - change.left),
+        (2, after, change.old_right - change.old_value, change.right - change.value),
     ):
-        old = stored[key * 3 + place, component]
+        old = stored[key * 3 + part, component]
         mute = ~(np.isfinite(was) & np.isfinite(reach) & (reach != 0.0) & (was != 0.0))
         flipped = np.where(mute, negated, now == -was)
         kept = ~flipped & ~_differ(was, now)
         new = np.where(flipped, -old, np.where(kept, old, now * FRAME_RATE / reach))
         if np.any(~flipped & ~kept & ~(np.isfinite(reach) & (reach != 0.0))):
             raise EditError("a handle was changed at a key without a time to its neighbour")
-        parts.append((key * 3 + place, old, new))
+        parts.append((key * 3 + part, old, new))
     return parts
 
 

@@ -19,7 +19,7 @@ from ...text import Text
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class PreviewedMesh:
     """A mesh that can be previewed.
 
     Attributes:
@@ -56,7 +56,7 @@ def _deformed_by(obj: Any, rig: Any) -> bool:
     return obj.type == "MESH" and any(m.type == "ARMATURE" and m.object == rig for m in obj.modifiers)
 
 
-def read(obj: Any) -> Source:
+def read(obj: Any) -> PreviewedMesh:
     """A mesh object as the preview needs it.
 
     Raises:
@@ -70,7 +70,7 @@ def read(obj: Any) -> Source:
     _, rig, _ = skin.find(record)
     pose.check_posed(obj, rig)
     notes = [note for what, note in found.not_evaluated if what == obj.name]
-    return Source(record, obj.data.session_uid, (*notes, *_notes(obj, found)))
+    return PreviewedMesh(record, obj.data.session_uid, (*notes, *_notes(obj, found)))
 
 
 def _check_weights(found: Skin) -> None:
@@ -102,9 +102,9 @@ def _notes(obj: Any, found: Skin) -> Iterator[str]:
         yield Text("{why}: it is shown, and never written", {"why": found.read_only})
 
 
-def find(source: Source) -> tuple[Any, Any] | None:
+def find(mesh: PreviewedMesh) -> tuple[Any, Any] | None:
     """(mesh object, armature object) now; None when one of them is gone. Asked at each redraw, so by name first."""
-    record = source.record
+    record = mesh.record
     obj = _by_uid(record.skin.mesh, record.object_uid)
     rig = _by_uid(record.skin.armature, record.armature_uid)
     return None if obj is None or rig is None else (obj, rig)

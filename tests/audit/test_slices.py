@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""An audit in steps: the same findings, control back while a rule is at work, and it can be stopped."""
+"""An audit in slices: the same findings, control back while a rule is at work, and it can be stopped."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from quat_audit.audit.pipeline import STEP_SECONDS, Judgement, judge, judge_steps
+from quat_audit.audit.pipeline import SLICE_SECONDS, Judgement, judge, judge_in_slices
 from quat_audit.audit.settings import Settings
 from quat_audit.audit.subjects import KEYS_AT_ONCE
 from quat_audit.findings.finding import Finding
@@ -34,7 +34,7 @@ def test_the_steps_find_what_the_audit_finds(rows: int) -> None:
     assert (len(clip.curves.co) > KEYS_AT_ONCE) == (rows == 400)
     settings = Settings(caps={"QA106": "note"})
     judged: list[Judgement] = []
-    shares = list(judge_steps(clip, settings, judged))
+    shares = list(judge_in_slices(clip, settings, judged))
     rules = sum(rule.judges == "clip" for rule in RULES)
     assert shares == sorted(shares) and {n / rules for n in range(1, rules + 1)} <= set(shares) and shares[-1] == 1.0
     expected = judge(clip, settings)
@@ -63,16 +63,16 @@ def test_control_comes_back_while_a_rule_is_at_work() -> None:
     def find(clip: Clip, limits: Limits) -> list[Finding]:
         for _ in range(4):
             happened.append("work")
-            time.sleep(STEP_SECONDS)
+            time.sleep(SLICE_SECONDS)
             pause_point()
         return []
 
-    steps = []
-    for step in judge_steps(noisy_clip(400), Settings((rule_that(find),)), []):
-        happened.append("step")
-        steps.append(step)
-    assert steps == [0.0] * 4 + [1.0]
-    assert happened == ["work", "step"] * 4 + ["step"]
+    shares = []
+    for share in judge_in_slices(noisy_clip(400), Settings((rule_that(find),)), []):
+        happened.append("slice")
+        shares.append(share)
+    assert shares == [0.0] * 4 + [1.0]
+    assert happened == ["work", "slice"] * 4 + ["slice"]
 
 
 def test_closing_the_steps_ends_the_rule_where_it_is() -> None:
@@ -81,7 +81,7 @@ def test_closing_the_steps_ends_the_rule_where_it_is() -> None:
     def first(clip: Clip, limits: Limits) -> list[Finding]:
         try:
             while True:
-                time.sleep(STEP_SECONDS)
+                time.sleep(SLICE_SECONDS)
                 pause_point()
         finally:
             happened.append("first ended")
@@ -89,9 +89,9 @@ def test_closing_the_steps_ends_the_rule_where_it_is() -> None:
     def second(clip: Clip, limits: Limits) -> list[Finding]:
         raise AssertionError("it must not begin")
 
-    steps = judge_steps(noisy_clip(400), Settings((rule_that(first), rule_that(second))), [])
-    assert next(steps) == 0.0
-    steps.close()
+    slices = judge_in_slices(noisy_clip(400), Settings((rule_that(first), rule_that(second))), [])
+    assert next(slices) == 0.0
+    slices.close()
     assert happened == ["first ended"]
     assert set(threading.enumerate()) == others
 
@@ -102,4 +102,4 @@ def test_what_a_rule_raises_comes_out_of_the_step(rows: int) -> None:
         raise LookupError("as it was")
 
     with pytest.raises(LookupError, match="as it was"):
-        list(judge_steps(noisy_clip(rows), Settings((rule_that(find),)), []))
+        list(judge_in_slices(noisy_clip(rows), Settings((rule_that(find),)), []))

@@ -8,7 +8,7 @@ import pytest
 
 bpy = pytest.importorskip("bpy")
 
-from quat_audit.blender import read, stage
+from quat_audit.blender import posed_rig, read
 from quat_audit.comparison.angles import Channel, rotations
 from quat_audit.comparison.kinematics import replace_rotations
 from quat_audit.motion.clip import EULER_ORDERS
@@ -83,9 +83,9 @@ def heads_and_tails(rig, times: np.ndarray) -> np.ndarray:
     return np.array(found)
 
 
-def predicted(stage_, pose: np.ndarray) -> np.ndarray:
-    world = stage_.world[:, None] @ pose
-    tails = world[..., :3, 3] + world[..., :3, 1] * stage_.rig.lengths[:, None]
+def predicted(posed, pose: np.ndarray) -> np.ndarray:
+    world = posed.world[:, None] @ pose
+    tails = world[..., :3, 3] + world[..., :3, 1] * posed.rig.lengths[:, None]
     return np.stack([world[..., :3, 3], tails], axis=2)
 
 
@@ -106,7 +106,7 @@ def check(rig, seed: int, turned: tuple[str, ...], tolerance: float = 1e-4) -> N
     before = play(rig, "Before")
     was = heads_and_tails(rig, TIMES)
     bpy.context.scene.frame_set(7, subframe=0.5)
-    seen = stage.evaluate(rig, TIMES, as_rig=True)
+    seen = posed_rig.evaluate(rig, TIMES, as_rig=True)
     assert bpy.context.scene.frame_current_final == 7.5
     paths = {c.data_path.split('"')[1]: c.data_path for c in build.fcurves_of(bpy.data.actions["Before"])}
 

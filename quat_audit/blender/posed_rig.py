@@ -14,7 +14,7 @@ import numpy as np
 from mathutils import Euler, Quaternion
 
 from ..arrays import Floats
-from ..comparison.kinematics import Rig, Stage
+from ..comparison.kinematics import PosedRig, Rig
 from ..errors import QuatAuditError
 from ..motion.clip import EULER_ORDERS, QUATERNION
 from ..text import Text
@@ -72,7 +72,7 @@ def selected_bones(obj: Any) -> list[str]:
     return [b.name for b in obj.pose.bones if compat.is_selected(b) and not compat.is_hidden(b)]
 
 
-def evaluate(obj: Any, frames: Floats, *, as_rig: bool) -> Stage:
+def evaluate(obj: Any, frames: Floats, *, as_rig: bool) -> PosedRig:
     """An object on some frames, subframes included: its bones, or itself as one bone without a name.
 
     The bone of an object stands in world space, its `length` is about half the object's size.
@@ -103,7 +103,9 @@ def evaluate(obj: Any, frames: Floats, *, as_rig: bool) -> Stage:
         pose, world = world.copy().swapaxes(-1, -2).reshape(len(frames), 1, 16), np.tile(np.eye(4), (len(frames), 1, 1))
     # Blender hands matrices out column by column.
     pose, basis = (m.reshape(len(frames), count, 4, 4).swapaxes(-1, -2).astype(np.float64) for m in (pose, basis))
-    return Stage(rig, np.asarray(frames, dtype=np.float64), world, pose, basis, scale.astype(np.float64), outer, inner)
+    return PosedRig(
+        rig, np.asarray(frames, dtype=np.float64), world, pose, basis, scale.astype(np.float64), outer, inner
+    )
 
 
 def _object_rotation(obj: Any) -> tuple[Any, Any]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What every file reader returns (Source), and what its patch returns (Patched)."""
+"""What every file reader returns (RawFile), and what its patch returns (Patched)."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Patched:
 
 
 @dataclass(frozen=True, eq=False)
-class Source:
+class RawFile:
     """A file that was read: its clips, what could not be read, and how to write edited clips back.
 
     ``patch`` takes the edited clips in the order of ``clips``. ``not_evaluated`` are the (what, why) pairs of the file
