@@ -209,6 +209,7 @@ def test_the_clip_of_what_a_driver_reads_counts() -> None:
     assert found.occurrences.frames[0, 0] == 60.0
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_drivers_that_need_python_are_named(tmp_path: Path, capsys: Any) -> None:
     _, rig = skinned.make_tube()
     control = bpy.data.objects.new("Control", None)
@@ -260,6 +261,7 @@ def test_poses_that_are_nowhere_are_said(tmp_path: Path) -> None:
     assert "Tube or Rig is nowhere (NaN): look for keys or transforms that are no numbers" in dict(unread)["Tube"]
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_actions_that_do_not_play_are_said_and_strips_play(tmp_path: Path, capsys: Any) -> None:
     rig = late_twist()
     data = rig.animation_data
@@ -280,6 +282,7 @@ def test_actions_that_do_not_play_are_said_and_strips_play(tmp_path: Path, capsy
     assert f"1 of 2 actions of bones: {says}" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_a_linked_mesh_and_a_local_one_of_the_same_name(tmp_path: Path) -> None:
     late_twist()
     library = save(tmp_path / "library.blend")

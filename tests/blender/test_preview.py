@@ -23,6 +23,7 @@ from tests.blender.previewed import read, run, save
 from tests.conditions import SYMBOLIC_LINKS
 
 
+@pytest.mark.usefixtures("no_pictures")
 @pytest.mark.parametrize("limb", example_limbs.LIMBS, ids=lambda limb: limb.name)
 def test_the_figures_of_the_reference(limbs: Path, tmp_path: Path, limb: Any, capsys: Any) -> None:
     """REFERENCE.md 19, for a twist and for a bend: LBS keeps |cos(angle / 2)| of the ring, DQS all of it."""
@@ -174,6 +175,7 @@ def test_the_result_never_replaces_an_input(limbs: Path, tmp_path: Path, capsys:
     assert file.read_bytes() == before
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_names_of_any_kind(tmp_path: Path, capsys: Any) -> None:
     names = ["腕/モーション", "🔥🦊", "Arm", "arm", "line\nbreak", ".."]
     rig = skinned.make_armature("リグ", skinned.HEADS, skinned.HEADS + np.array([0, 0, 1.0]), [-1, 0])
