@@ -103,7 +103,7 @@ def _by_clip(file: FileReport) -> list[tuple[str, list[Finding]]]:
 
 
 def _clip_words(finding: Finding) -> str:
-    if finding.code.startswith(_SKIN) and not finding.action:
+    if finding.about == "skin" and not finding.action:
         return finding.owner
     words = finding.action or "(unnamed action)"
     if finding.slot and finding.slot != finding.owner:
@@ -139,7 +139,7 @@ def _findings(findings: Sequence[Finding], paint: _Paint) -> Iterator[str]:
         severities = np.array([SEVERITIES.index(s) for s in o.severity.tolist()])
         order = np.lexsort((np.arange(len(o)), -_scores(finding), -severities))[:MOST_OCCURRENCES]
         who = _who(finding) + " " * (width - _columns(_who(finding)))
-        if not len(o) or finding.code.startswith(_SKIN):
+        if not len(o) or finding.about == "skin":
             # A mesh has one fault on thousands of vertices: its message counts them and names the worst.
             says = finding.message.removeprefix(f"{_who(finding)}: ")
             yield f"    {who}  {says}  {_tag(finding, finding.severity, finding.fix, paint)}"
@@ -167,7 +167,7 @@ def _codes(findings: Sequence[Finding]) -> str:
 
 
 def _who(finding: Finding) -> str:
-    if finding.code.startswith(_SKIN):
+    if finding.about == "skin":
         return visible(finding.bone or finding.owner)
     return visible(finding.bone or finding.data_path or finding.owner or "(the whole clip)")
 
