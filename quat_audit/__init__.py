@@ -4,6 +4,7 @@
 A subject (a Clip: one action slot as NumPy arrays; a Skin: one mesh and its weights, with the Motion that poses it)
 is read, judged, repaired, written and read again. The rooms, from the top; imports point down only:
 
+    __main__.py         python -m quat_audit
     ui/ cli/            the sidebar tab; the command line
     api.py              the Python API: a file, an action, an object
     run/                one file, from its place to its place

@@ -189,6 +189,17 @@ def test_every_file_says_its_licence_and_what_it_is_and_stays_short() -> None:
         assert path.stem not in ("utils", "helpers", "common", "misc"), path
 
 
+def test_the_map_in_each_room_names_all_that_is_in_it() -> None:
+    missing = []
+    for room in (path.parent for path in FILES if path.stem == "__init__"):
+        words = ast.get_docstring(ast.parse((room / "__init__.py").read_text(encoding="utf-8"))) or ""
+        for path in sorted(room.iterdir()):
+            is_module = path.suffix == ".py" and path.stem != "__init__" and not path.stem.startswith("qa")
+            if (is_module or (path / "__init__.py").exists()) and path.stem not in words:
+                missing.append(path.relative_to(PACKAGE).as_posix())
+    assert not missing
+
+
 def test_the_top_of_the_package_stays_small() -> None:
     rooms = [p for p in PACKAGE.iterdir() if p.is_dir() and p.name != "__pycache__"]
     assert len(rooms) <= 16

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Judge, repair, prove: what happens to a subject. No bpy, no file format.
+"""Judge, repair, prove: what happens to a subject, whatever its kind. No bpy, no file format.
 
-pipeline.py  subject + rules -> findings
-repair.py    subject + rules -> an edited subject, what was done, what was refused
-proof.py     what an edit did to the motion
-signs.py     the signs of chosen quaternion keys: align, flip
-profiles.py  which rules, limits and severities matter for a purpose
+settings.py    rules, limits and caps; profiles.py sets of them for a purpose
+pipeline.py    a subject and settings -> findings: `judge`, and its stepwise form
+repair.py      a subject and settings -> an edited subject, what was done, what was refused
+subjects.py    what differs between a clip and a skin, for these two
+proof.py       what an edit did to the motion; skin_proof.py what it did to a mesh
+signs.py       the signs of chosen quaternion keys: align, flip
 """

@@ -5,5 +5,6 @@ A drawing is made of triangles and labels in pixels, x to the right, y up, z tow
 knows nothing of skins.
 
 Modules: `usable` (what cannot be previewed, and why), `figures` (the JSON), `rows` (which frames are shown), `view`
-(from where), `drawing` (rectangles, lines, labels), `sheet` and `graph` (the two pictures), `png`.
+(from where), `drawing` (rectangles, lines, labels), `sheet` and `graph` (the two pictures), `png`,
+`earlier` (may an earlier result be replaced?).
 """

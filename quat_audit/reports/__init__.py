@@ -3,6 +3,9 @@
 
 A format whose report grows with its files may have ``parts(report, *, colour=False)`` too, which gives the same text
 bit by bit: `parts` here is for whoever writes it out.
+
+text.py         for a person
+json_report.py  for a machine, as docs/report.schema.json has it
 """
 
 from __future__ import annotations

@@ -2,7 +2,13 @@
 """The rules, one file each. RULES is explicit: a new rule is its file and one line here.
 
 A rule sees a Clip or a PosedSkin only: it imports them, the views and edits of them, and the maths, never Blender or a
-file format.
+file format. Beside the rules stand what several of them need:
+
+rule.py           what a rule offers
+grouping.py       arrays of faults -> findings on tracks and paths; skin_findings.py the same for meshes and joints
+euler_steps.py    which Euler steps take the long way, and the nearest representation (QA201, QA203)
+bridging.py       values for keys that have none (QA101, QA102)
+slerp_keys.py     keys on the short way between two keys (QA105)
 """
 
 from __future__ import annotations

@@ -10,6 +10,6 @@ Conventions, besides those of `rotation`:
 * Whole clips are worked through in blocks of vertices that share few bones (`blocks`), so that weights × bone
   matrices is a dense product and everything between it and the result stays in the processor's cache.
 
-Modules: `skin` (the data), `blocks`, `linear`, `dual_quaternion`, `weights`, `joints`, `displacement`,
+Modules: `skin` (the data), `blocks`, `radius`, `linear`, `dual_quaternion`, `weights`, `joints`, `displacement`,
 `measure`, `heat` (figures and colours of heat maps), `shader_tables` (all of it as a vertex shader reads it).
 """
