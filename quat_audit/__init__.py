@@ -6,7 +6,7 @@ is read, judged, repaired, written and read again. The rooms, from the top; impo
 
     __main__.py         python -m quat_audit
     ui/ cli/            the sidebar tab; the command line
-    api.py              the Python API: a file, an action, an object
+    api.py              the Python API: a file, an action, an object, a mesh
     run/                one file, from its place to its place
     results/ reports/   what the panel remembers; one file a report format
     blender/ files/     Blender's data <-> subjects; bytes <-> subjects

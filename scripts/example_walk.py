@@ -26,7 +26,7 @@ LINEAR, BEZIER = "LINEAR", "BEZIER"
 
 @dataclass(frozen=True)
 class Bone:
-    """A bone of the rig in its rest pose, metres."""
+    """A bone of the rig in its rest pose, meters."""
 
     name: str
     parent: str

@@ -12,7 +12,7 @@ from ui_driver import Hands, Turns
 
 # Channels of a byte: above the noise of a viewport that is drawn twice.
 _NOISE = 12
-# Shares: what a ghost covers of its mesh (not what the outline of a selected one hides), and what it may colour
+# Shares: what a ghost covers of its mesh (not what the outline of a selected one hides), and what it may color
 # elsewhere (its label).
 _COVERED, _ASTRAY = 0.9, 0.06
 

@@ -73,13 +73,18 @@ def judge_in_slices(subject: Subject, settings: Settings, into: list[Judgement])
 def _judgement(subject: Subject, found: Iterable[Finding], settings: Settings) -> Judgement:
     locked = subjects.locked_by_path(subject)
     told = [_locked(f, subjects.why_locked(locked, f)) for f in in_order(capped(f, settings) for f in found)]
-    kept, ignored = split_by_ignores(subjects.ignores_of(subject), told)
+    kept, ignored = _split(subjects.ignores_of(subject), told)
     return Judgement(kept, ignored, tuple(subjects.not_evaluated(subject)))
 
 
-def split_by_ignores(
-    ignores: Sequence[Ignore], findings: Iterable[Finding]
-) -> tuple[tuple[Finding, ...], tuple[Ignored, ...]]:
+def ignored_anew(judgement: Judgement, ignores: Sequence[Ignore]) -> Judgement:
+    """The same judgement where other findings are to be left alone; what was judged did not change."""
+    found = in_order([*judgement.findings, *(item.finding for item in judgement.ignored)])
+    kept, ignored = _split(ignores, found)
+    return replace(judgement, findings=kept, ignored=ignored)
+
+
+def _split(ignores: Sequence[Ignore], findings: Iterable[Finding]) -> tuple[tuple[Finding, ...], tuple[Ignored, ...]]:
     """(to report, ignored with the reason); the order stays."""
     kept: list[Finding] = []
     ignored: list[Ignored] = []

@@ -55,7 +55,7 @@ FILM = Profile(
     "Film",
     "What shows in a render of this file, motion blur included; nothing about exporters",
     # A half-turn step (QA106) and a full turn (QA203) play as they were keyed: only exporters lose them. Blender itself
-    # normalises weights (QA602), reads all influences (QA603) and knows Preserve Volume (QA606) and its scale (QA607).
+    # normalizes weights (QA602), reads all influences (QA603) and knows Preserve Volume (QA606) and its scale (QA607).
     codes=_without("QA106", "QA203", "QA602", "QA603", "QA606", "QA607"),
     limits={
         # A close-up on a large screen shows half of what a game camera does.
@@ -72,12 +72,12 @@ FILM = Profile(
 MOCAP = Profile(
     "mocap",
     "Mocap clean-up",
-    "Dense keys that will be reduced, retimed and blended: every flip counts, also between neighbouring frames",
+    "Dense keys that will be reduced, retimed and blended: every flip counts, also between neighboring frames",
     # Recorded channels are keyed on every frame together: what is not, was keyed by hand later, and is meant. A capture
     # is cleaned up on a stand-in, whose skin (QA6) is not what will be seen.
     codes=_without("QA106", "QA203", "QA303", *_SKIN),
     limits={
-        # Reducing keys opens the gap between two neighbouring frames, and then the flip plays. At one key a frame
+        # Reducing keys opens the gap between two neighboring frames, and then the flip plays. At one key a frame
         # nobody turns by more than 120° on purpose (at 30 fps that is ten turns a second).
         "QA104": {"latent_gap_frames": 0.0, "ambiguous_deg": 170.0},
         "QA105": {"latent_gap_frames": 0.0},

@@ -12,7 +12,7 @@ from typing import Generic
 
 import numpy as np
 
-from ..findings.finding import ERROR, NONE, SAFE, UNSAFE, Finding
+from ..findings.finding import ERROR, NONE, SAFE, SEVERITIES, UNSAFE, Finding
 from ..findings.report import Applied, Proof, Refused, SkinProof
 from ..motion.changes import changes_by_path
 from ..motion.clip import Clip
@@ -20,7 +20,7 @@ from ..rules.rule import AnyRule, S, Subject
 from ..skinning.skin import PosedSkin
 from ..text import Text
 from . import subjects
-from .pipeline import find, rule_limits, rules_for, why_ignored
+from .pipeline import find, judge, rule_limits, rules_for, why_ignored
 from .proof import LENGTH_TOLERANCE_DEG, compare, prove
 from .settings import DEFAULT, Settings
 from .skin_proof import STILL_MM, prove_skin, sound_moved_mm, vertices_changed
@@ -186,6 +186,8 @@ def _apply_rule(rule: AnyRule, state: _State[S], settings: Settings, wanted: _Wa
         if not why and unsafe and named and np.any(finding.occurrences.fix == UNSAFE):
             risky.append(_unsafe_part(finding))
     _step(state, rule, _proven(rule, state.subject, findings, settings, state.refused))
+    # A fix that works on whole paths would carry out the refused part with the other.
+    risky = [finding for finding in risky if (finding.code, finding.data_path) not in state.refused]
     if risky:
         if findings:  # the safe ones may have moved what the others are about
             risky = _met_again(rule, state.subject, risky, settings)
@@ -194,8 +196,8 @@ def _apply_rule(rule: AnyRule, state: _State[S], settings: Settings, wanted: _Wa
 
 def _unsafe_part(finding: Finding) -> Finding:
     """The finding without the places whose fix is called safe: those are repaired with proof, or not at all."""
-    which = np.flatnonzero(finding.occurrences.fix == UNSAFE)
-    return replace(finding, fix=UNSAFE, occurrences=finding.occurrences.at(which), worst=0)
+    part = finding.occurrences.at(np.flatnonzero(finding.occurrences.fix == UNSAFE))
+    return replace(finding, fix=UNSAFE, severity=SEVERITIES[int(part.codes[:, 1].max())], occurrences=part, worst=0)
 
 
 def _met_again(rule: AnyRule, subject: Subject, findings: list[Finding], settings: Settings) -> list[Finding]:
@@ -304,9 +306,9 @@ def _worse(before: Subject, state: _State[S], settings: Settings) -> bool:
 
 
 def _errors(subject: Subject, settings: Settings, rules: Collection[AnyRule] | None = None) -> int:
-    chosen = rules_for(subject, settings) if rules is None else rules
-    found = (f for rule in chosen for f in find(rule, subject, settings.limits))
-    return sum(f.severity == ERROR for f in found)
+    """Findings that are errors, as a report has them."""
+    chosen = settings if rules is None else replace(settings, rules=tuple(rules))
+    return sum(f.severity == ERROR for f in judge(subject, chosen).findings)
 
 
 def _taken_back(kept: _State[S], dropped: _State[S], before: Subject, settings: Settings) -> _State[S]:

@@ -40,12 +40,12 @@ def align_selected(clip: Clip, selected: Bools) -> Clip:
     flip, starts = np.zeros(len(keys.time), dtype=bool), np.ones(len(keys.time), dtype=bool)
     flip[steps.second] = steps.dot < -HALF_TURN_DOT
     starts[steps.second] = ~chosen[steps.second]  # a key that is not selected keeps its sign
-    valid = np.flatnonzero(keys.valid)  # steps join neighbouring valid rows
+    valid = np.flatnonzero(keys.valid)  # steps join neighboring valid rows
     return _negate(clip, keys, valid[hemisphere_signs(flip[valid], starts[valid]) < 0])
 
 
 def flip_selected(clip: Clip, selected: Bools) -> Clip:
-    """Negate each selected key, whatever its neighbours are. See `align_selected` for `selected`."""
+    """Negate each selected key, whatever its neighbors are. See `align_selected` for `selected`."""
     keys = rotation_keys(clip, QUATERNION)
     return _negate(clip, keys, np.flatnonzero(_whole_rows(keys, selected) & keys.valid))
 

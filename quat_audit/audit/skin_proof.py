@@ -11,7 +11,7 @@ from ..skinning.displacement import displacement
 from ..skinning.skin import Motion, PosedSkin, Skin, influences, select
 from ..skinning.weights import bad_entries
 
-# A safe repair of weights moves no vertex that was in order: this is what float32 sums cost on a mesh of metres, and
+# A safe repair of weights moves no vertex that was in order: this is what float32 sums cost on a mesh of meters, and
 # a hundredth of what an eye could see.
 STILL_MM = 1e-2
 

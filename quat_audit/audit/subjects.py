@@ -35,11 +35,6 @@ def small(subject: Subject) -> bool:
     return isinstance(subject, Clip) and len(subject.curves.co) <= KEYS_AT_ONCE
 
 
-def forget_views(subject: Subject) -> None:
-    """Let go of what was computed from it."""
-    (subject if isinstance(subject, Clip) else subject.skin).cache.clear()
-
-
 def blocked(rule: AnyRule, subject: Subject) -> bool:
     """Whether a rule cannot be applied to it at all: positions are needed and cannot be computed."""
     return isinstance(subject, PosedSkin) and bool(subject.skin.blocking) and not rule.keys_only

@@ -106,9 +106,10 @@ def import_file(path: Path) -> None:
         # The importer would read all of it first, however large it is.
         raise InputError(f"{path}: not a glTF file (it starts with {magic[:8]!r}); check what it really is")
     new_file()
+    importer = _importer(suffix)
     try:
         with quiet() as said:
-            result = _importer(suffix)(filepath=str(path.absolute()))
+            result = importer(filepath=str(path.absolute()))
     except Exception as error:  # an importer written in Python may raise anything on a bad file
         raise InputError(f"{path}: {_why_not_imported(str(error))}") from error
     if "FINISHED" not in result:

@@ -296,7 +296,7 @@ def _take(attributes: dict[str, Any], after: Curves, rows: slice, made: Any) -> 
 
 
 def _look_of_siblings(fcurves: Sequence[Any], before: Curves, path: str) -> tuple[str, str]:
-    """(group, colour mode) of the curves of the same property; ("", "") without any."""
+    """(group, color mode) of the curves of the same property; ("", "") without any."""
     siblings = [fcurves[n] for n in range(len(before)) if before.data_path[n] == path]
     group = next((f.group.name for f in siblings if f.group is not None), "")
     return group, siblings[0].color_mode if siblings else ""

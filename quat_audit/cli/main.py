@@ -32,7 +32,7 @@ from ..run.publish import Publisher, write_whole
 from ..version import NAME, version
 from . import preview
 from .interrupt import Interruption, held
-from .terminal import Progress, check_output, say, wants_colour, write_out
+from .terminal import Progress, check_output, say, wants_color, write_out
 
 OK, FOUND, UNUSABLE = 0, 1, 2
 NEVER = "never"
@@ -226,7 +226,7 @@ def _run(
     report.blender = blender_version()
     # Again: the run may have written what was not known before, such as a buffer beside a .gltf.
     check_report_path(options.output, inputs, outputs)
-    _emit(options, lambda colour: reports.parts(options.format, report, colour=colour))
+    _emit(options, lambda color: reports.parts(options.format, report, color=color))
     return exit_code(report, options.fail_on)
 
 
@@ -246,7 +246,7 @@ def _emit(options: argparse.Namespace, render: Callable[[bool], Iterator[str]]) 
         # A path that is no valid Unicode must not lose the report.
         write_whole(options.output, (part.encode("utf-8", "backslashreplace") for part in render(False)))
         return
-    write_out(render(wants_colour()))
+    write_out(render(wants_color()))
 
 
 def _settings(options: argparse.Namespace) -> api.Settings:
@@ -321,7 +321,7 @@ def _rules(options: argparse.Namespace) -> int:
         width = max(len(rule.name) for rule in rules)
         lines = [f"{r.code}  {r.name:<{width}}  {'fix' if r.fixable else '   '}  {r.summary}" for r in rules]
         text = "\n".join(lines) + "\n\n`rules CODE` explains one: what it finds, why it matters, how it is repaired.\n"
-    _emit(options, lambda colour: iter([text]))
+    _emit(options, lambda color: iter([text]))
     return OK
 
 

@@ -34,7 +34,7 @@ def check_output() -> None:
         raise InputError("standard output is closed: use --output FILE")
 
 
-def wants_colour() -> bool:
+def wants_color() -> bool:
     """Whether standard output is a terminal that shows colors, and nobody minds."""
     return (
         sys.stdout is not None

@@ -99,7 +99,7 @@ def why_not_computed(clip: Clip, channel: Channel) -> Text | None:
 def rotations(clip: Clip, channel: Channel, time: Floats, still: Floats = IDENTITY) -> Floats:
     """Unit quaternions (S, 4) that Blender poses at times (S,), on a continuous path.
 
-    Quaternions are normalised after their components were evaluated, Euler angles are applied in their order, an axis
+    Quaternions are normalized after their components were evaluated, Euler angles are applied in their order, an axis
     of any length counts by its direction.
     still: (4,) what is posed when no track plays.
     """

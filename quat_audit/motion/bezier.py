@@ -99,12 +99,12 @@ def _closed_root(c0: Array, c1: Array, c2: Array, c3: Array) -> Array:
     u: Array = big - np.where(big != 0, p / np.where(big != 0, big, 1.0), 0.0) - a
     three = np.flatnonzero((d <= 0.0) & (p < 0.0))
     if len(three):
-        size, centre = np.sqrt(-p[three]), -a[three]
+        size, center = np.sqrt(-p[three]), -a[three]
         third = np.arccos(np.clip(q[three] / (size * p[three]), -1.0, 1.0)) / 3.0
         cosine = np.cos(third)
         sine = np.sqrt(np.maximum(3.0 - 3.0 * cosine * cosine, 0.0))
         u[three] = _first_in_range(
-            centre + 2.0 * size * cosine, centre - size * (cosine + sine), centre - size * (cosine - sine)
+            center + 2.0 * size * cosine, center - size * (cosine + sine), center - size * (cosine - sine)
         )
     step = (((c3 * u + c2) * u + c1) * u + c0) / ((3.0 * c3 * u + 2.0 * c2) * u + c1)
     u = np.where(np.abs(step) < 1e-3, u - step, u)

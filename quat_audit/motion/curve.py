@@ -194,7 +194,7 @@ def _extrapolated(curves: Curves, asked: _Asked, before: Bools) -> Array:
     away = (time != curves.co[end, 0]) & curves.linear_extrapolation[number] & (mode != CONSTANT)
     if away.any():
         straight = (mode == LINEAR) | (mode == SLERP)
-        # A lone LINEAR key is its own neighbour: no slope.
+        # A lone LINEAR key is its own neighbor: no slope.
         neighbour = np.where(before, np.minimum(first + 1, last), np.maximum(last - 1, first))
         handle = np.where(before[:, None], curves.handle_left[end], curves.handle_right[end])
         towards = np.where(straight[:, None], curves.co[neighbour], handle).astype(np.float64)

@@ -85,11 +85,11 @@ def _ease_in(mode: int, u: Array) -> Array:
 
 
 def _bounce_out(u: Array) -> Array:
-    """Four parabolas of the same curvature; each centre and floor as in the source."""
+    """Four parabolas of the same curvature; each center and floor as in the source."""
     bounce = np.searchsorted(np.array([1.0, 2.0, 2.5]) / 2.75, u, side="right")
-    centre = np.array([0.0, 1.5, 2.25, 2.625])[bounce] / 2.75
+    center = np.array([0.0, 1.5, 2.25, 2.625])[bounce] / 2.75
     floor = np.array([0.0, 0.75, 0.9375, 0.984375])[bounce]
-    return np.asarray(7.5625 * (u - centre) ** 2 + floor)
+    return np.asarray(7.5625 * (u - center) ** 2 + floor)
 
 
 def _elastic_in(u: Array, change: Array, duration: Array, parameters: Array, both: npt.NDArray[np.bool_]) -> Array:

@@ -41,7 +41,7 @@ def map_keys(clip: Clip, key: Ints, factor: Floats, offset: Floats) -> Clip:
 
 
 def bridge_keys(clip: Clip, key: Ints, time: Floats, value: Floats) -> Clip:
-    """Give keys (P,) a new time and value and mark them; their handles lie on the chords to the neighbours.
+    """Give keys (P,) a new time and value and mark them; their handles lie on the chords to the neighbors.
 
     The chords are taken after all values are set, so that a run of bridged keys is smooth in itself.
     """
@@ -53,7 +53,7 @@ def bridge_keys(clip: Clip, key: Ints, time: Floats, value: Floats) -> Clip:
 
 
 def straighten_handles(curves: Curves, key: Ints, left_too: Bools, right_too: Bools) -> Curves:
-    """Lay the handles of keys (P,) a third of the way along the chord to the neighbouring key.
+    """Lay the handles of keys (P,) a third of the way along the chord to the neighboring key.
 
     Where there is none, or where it is not finite, they are flat and one frame long.
     """

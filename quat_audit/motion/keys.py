@@ -58,14 +58,14 @@ class Keys:
 
 @dataclass(frozen=True, eq=False)
 class Steps:
-    """P pairs of neighbouring valid rows of one track.
+    """P pairs of neighboring valid rows of one track.
 
     Attributes:
         first, second: (P,) rows.
         gap_frames: (P,) time between them.
         constant: (P,) bool, the value holds from the first to the second: nothing is played between.
         slerp: (P,) bool, played as a slerp the short way (glTF's LINEAR).
-        dot: (P,) normalised dot product (quaternions), NaN for the others.
+        dot: (P,) normalized dot product (quaternions), NaN for the others.
     """
 
     first: Ints
@@ -86,7 +86,7 @@ def rotation_keys(clip: Clip, kind: str) -> Keys:
 
 
 def rotation_steps(clip: Clip, kind: str) -> Steps:
-    """The pairs of neighbouring valid rows of `rotation_keys`; computed once a clip."""
+    """The pairs of neighboring valid rows of `rotation_keys`; computed once a clip."""
     name = f"steps:{kind}"
     if name not in clip.cache:
         clip.cache[name] = _rotation_steps(clip, rotation_keys(clip, kind))
@@ -215,7 +215,7 @@ def _rotation_steps(clip: Clip, keys: Keys) -> Steps:
     if not len(keys.time):
         none, no = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=bool)
         return Steps(none, none, np.zeros(0), no, no, np.zeros(0))
-    if keys.valid.all():  # neighbours lie side by side: slices instead of look-ups
+    if keys.valid.all():  # neighbors lie side by side: slices instead of look-ups
         first = np.flatnonzero(keys.member[1:] == keys.member[:-1])
         second = first + 1
         pause_point()

@@ -2,7 +2,7 @@
 """What a step between two keys really plays: the path, sampled, and the rotation travelled along it.
 
 *swept* is travelled by the interpolation that will really be used (Blender: each component by itself, then
-normalised), *shortest* is the geodesic angle between the two keyed rotations, *excess* their difference.
+normalized), *shortest* is the geodesic angle between the two keyed rotations, *excess* their difference.
 """
 
 from __future__ import annotations

@@ -12,15 +12,15 @@ import numpy.typing as npt
 from ..arrays import Floats, Ints
 from ..text import visible
 
-Colour = tuple[float, float, float]
+Color = tuple[float, float, float]
 
-# Colours are red, green, blue as a screen shows them (sRGB), 0 to 1.
-PAPER: Colour = (0.965, 0.965, 0.96)
-PANEL: Colour = (1.0, 1.0, 1.0)
-INK: Colour = (0.13, 0.14, 0.17)
-QUIET: Colour = (0.42, 0.43, 0.46)
-RULE: Colour = (0.80, 0.80, 0.80)
-STRONG: Colour = (0.75, 0.13, 0.10)
+# Colors are red, green, blue as a screen shows them (sRGB), 0 to 1.
+PAPER: Color = (0.965, 0.965, 0.96)
+PANEL: Color = (1.0, 1.0, 1.0)
+INK: Color = (0.13, 0.14, 0.17)
+QUIET: Color = (0.42, 0.43, 0.46)
+RULE: Color = (0.80, 0.80, 0.80)
+STRONG: Color = (0.75, 0.13, 0.10)
 
 # Depths. A mesh reaches as far to either side of its own as its panel is wide, or not much farther.
 FLOOR, MESH, LINES, LABELS, EYE = -3000.0, 0.0, 3000.0, 3500.0, 4000.0
@@ -28,18 +28,18 @@ FLOOR, MESH, LINES, LABELS, EYE = -3000.0, 0.0, 3000.0, 3500.0, 4000.0
 
 @dataclass(frozen=True, eq=False)
 class Patch:
-    """Triangles with a colour at each corner.
+    """Triangles with a color at each corner.
 
     Attributes:
         points: (N, 3).
         triangles: (T, 3) int.
-        colours: (N, 3).
-        shade: how much of its colour a face loses that looks away from the light, 0 to 1; 0: shown as it is.
+        colors: (N, 3).
+        shade: how much of its color a face loses that looks away from the light, 0 to 1; 0: shown as it is.
     """
 
     points: Floats
     triangles: Ints
-    colours: Floats
+    colors: Floats
     shade: float = 0.0
 
 
@@ -60,7 +60,7 @@ class Label:
     size: float
     width: float
     align: str = "LEFT"
-    colour: Colour = INK
+    color: Color = INK
 
 
 @dataclass(eq=False)
@@ -72,13 +72,13 @@ class Drawing:
     patches: list[Patch] = field(default_factory=list)
     labels: list[Label] = field(default_factory=list)
 
-    def box(self, x0: float, y0: float, x1: float, y1: float, colour: npt.ArrayLike, z: float = FLOOR) -> None:
-        """A filled rectangle; a colour, or four: of its corners from the lower left, against the clock."""
+    def box(self, x0: float, y0: float, x1: float, y1: float, color: npt.ArrayLike, z: float = FLOOR) -> None:
+        """A filled rectangle; a color, or four: of its corners from the lower left, against the clock."""
         points = np.array([(x0, y0, z), (x1, y0, z), (x1, y1, z), (x0, y1, z)])
-        colours = np.broadcast_to(np.asarray(colour, dtype=np.float64), (4, 3))
-        self.patches.append(Patch(points, np.array([(0, 1, 2), (0, 2, 3)]), colours))
+        colors = np.broadcast_to(np.asarray(color, dtype=np.float64), (4, 3))
+        self.patches.append(Patch(points, np.array([(0, 1, 2), (0, 2, 3)]), colors))
 
-    def line(self, points: Sequence[tuple[float, float]], colour: Colour, width: float, z: float = LINES) -> None:
+    def line(self, points: Sequence[tuple[float, float]], color: Color, width: float, z: float = LINES) -> None:
         """A line through points, `width` thick, with round corners and ends."""
         at = np.asarray(points, dtype=np.float64).reshape(-1, 2)
         along = np.diff(at, axis=0)
@@ -87,29 +87,29 @@ class Drawing:
         a, b = at[:-1], at[1:]
         corners = np.stack([a - side, b - side, b + side, a + side], axis=1).reshape(-1, 2)
         both = np.array([(0, 1, 2), (0, 2, 3)])
-        self._flat(corners, (4 * np.arange(len(a))[:, None, None] + both).reshape(-1, 3), colour, z)
-        self.dots(points, colour, width, z)
+        self._flat(corners, (4 * np.arange(len(a))[:, None, None] + both).reshape(-1, 3), color, z)
+        self.dots(points, color, width, z)
 
-    def dots(self, points: Sequence[tuple[float, float]], colour: Colour, width: float, z: float = LINES) -> None:
+    def dots(self, points: Sequence[tuple[float, float]], color: Color, width: float, z: float = LINES) -> None:
         """A disc at each point."""
         at, corners = np.asarray(points, dtype=np.float64).reshape(-1, 2), 12
         angle = 2.0 * np.pi * np.arange(corners) / corners
         rim = np.stack([np.cos(angle), np.sin(angle)], axis=1) * width / 2
         fan = np.stack([np.zeros(corners - 2), np.arange(1, corners - 1), np.arange(2, corners)], axis=1)
         triangles = (corners * np.arange(len(at))[:, None, None] + fan).reshape(-1, 3)
-        self._flat((at[:, None] + rim).reshape(-1, 2), triangles, colour, z)
+        self._flat((at[:, None] + rim).reshape(-1, 2), triangles, color, z)
 
-    def frame(self, x0: float, y0: float, x1: float, y1: float, colour: Colour = RULE, width: float = 1.5) -> None:
+    def frame(self, x0: float, y0: float, x1: float, y1: float, color: Color = RULE, width: float = 1.5) -> None:
         """The outline of a rectangle."""
-        self.line([(x0, y0), (x1, y0), (x1, y1), (x0, y1), (x0, y0)], colour, width)
+        self.line([(x0, y0), (x1, y0), (x1, y1), (x0, y1), (x0, y0)], color, width)
 
     def label(self, text: str, x: float, y: float, size: float, width: float, **more: object) -> None:
         """A `Label`."""
         self.labels.append(Label(visible(text), x, y, size, width, **more))  # type: ignore[arg-type]
 
-    def _flat(self, points: Floats, triangles: npt.NDArray[np.generic], colour: Colour, z: float) -> None:
+    def _flat(self, points: Floats, triangles: npt.NDArray[np.generic], color: Color, z: float) -> None:
         at = np.concatenate([points, np.full((len(points), 1), z)], axis=1)
-        self.patches.append(Patch(at, triangles.astype(np.int64), np.tile(np.array(colour), (len(at), 1))))
+        self.patches.append(Patch(at, triangles.astype(np.int64), np.tile(np.array(color), (len(at), 1))))
 
 
 def cropped(patch: Patch, x0: float, y0: float, x1: float, y1: float) -> Patch:
@@ -117,7 +117,7 @@ def cropped(patch: Patch, x0: float, y0: float, x1: float, y1: float) -> Patch:
     for axis, edge, sign in ((0, x0, 1.0), (0, x1, -1.0), (1, y0, 1.0), (1, y1, -1.0)):
         patch = _cut(patch, sign * (patch.points[:, axis] - edge))
     used, corners = np.unique(patch.triangles, return_inverse=True)
-    return Patch(patch.points[used], corners.reshape(-1, 3), patch.colours[used], patch.shade)
+    return Patch(patch.points[used], corners.reshape(-1, 3), patch.colors[used], patch.shade)
 
 
 def _cut(patch: Patch, inside: Floats) -> Patch:
@@ -125,7 +125,7 @@ def _cut(patch: Patch, inside: Floats) -> Patch:
     keeps = (inside > 0)[patch.triangles]
     number = keeps.sum(axis=1)
     whole = [patch.triangles[number == 3]]
-    points, colours = [patch.points], [patch.colours]
+    points, colors = [patch.points], [patch.colors]
     count = len(patch.points)
     for kept in (1, 2):
         mine, corner = patch.triangles[number == kept], keeps[number == kept]
@@ -138,13 +138,13 @@ def _cut(patch: Patch, inside: Floats) -> Patch:
         for other in (b, c):
             part = (inside[a] / (inside[a] - inside[other]))[:, None]
             points.append(patch.points[a] + part * (patch.points[other] - patch.points[a]))
-            colours.append(patch.colours[a] + part * (patch.colours[other] - patch.colours[a]))
+            colors.append(patch.colors[a] + part * (patch.colors[other] - patch.colors[a]))
             new.append(count + np.arange(len(mine)))
             count += len(mine)
         ab, ac = new
         cuts = [(a, ab, ac)] if kept == 1 else [(ab, b, c), (ab, c, ac)]
         whole += [np.stack(corners, axis=1) for corners in cuts]
-    return Patch(np.concatenate(points), np.concatenate(whole), np.concatenate(colours), patch.shade)
+    return Patch(np.concatenate(points), np.concatenate(whole), np.concatenate(colors), patch.shade)
 
 
 def tick(value: float) -> str:

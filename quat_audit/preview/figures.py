@@ -203,7 +203,7 @@ def lines(figures: dict[str, Any]) -> list[str]:
 
 
 def _of_mesh(spot: dict[str, Any]) -> str:
-    return f"{millimetres(spot['mm'] or 0.0)} ({percent_of_mesh(spot['percent_of_mesh'] or 0.0)})"
+    return f"{millimeters(spot['mm'] or 0.0)} ({percent_of_mesh(spot['percent_of_mesh'] or 0.0)})"
 
 
 def _at(spot: dict[str, Any]) -> str:
@@ -216,7 +216,7 @@ def _percent(part: float) -> str:
     return f"{100.0 * part:.1f} %"
 
 
-def millimetres(mm: float) -> str:
+def millimeters(mm: float) -> str:
     """A length as a person reads it: "0.012 mm", "3.4 mm", "212 mm"."""
     if mm >= 100.0:
         return f"{mm:,.0f} mm"

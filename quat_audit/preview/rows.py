@@ -10,7 +10,7 @@ import numpy as np
 from ..arrays import Floats
 from ..skinning import heat
 from ..skinning.heat import CUT, GAP, LOSS, Kind
-from .figures import Measured, millimetres
+from .figures import Measured, millimeters
 
 MOST_ROWS = 4
 # What moves less than this part of the mesh is nothing to look at.
@@ -52,7 +52,7 @@ def choose(found: Measured) -> list[Row]:
         frame = int(gap.argmax())
         return [Row(frame, GAP, ("LBS and DQS give the same shape",), -1, -1, np.zeros(len(found.skin)))]
     first = int(gap.argmax())
-    wanted = {(first, GAP): [f"Largest gap: {millimetres(float(gap.max()))}"]}
+    wanted = {(first, GAP): [f"Largest gap: {millimeters(float(gap.max()))}"]}
     thinnest = found.thinnest
     if thinnest is not None and scan.radius[thinnest] < THIN:
         frame, joint = thinnest
@@ -61,14 +61,14 @@ def choose(found: Measured) -> list[Row]:
         text = f"Thinnest: {scan.bones[joint]}, {100.0 * scan.radius[thinnest]:.1f} % of DQS"
         wanted.setdefault(key, []).append(text)
     if scan.cut.max() > least:
-        text = f"Cut to {scan.most} influences: {millimetres(float(scan.cut.max()))}"
+        text = f"Cut to {scan.most} influences: {millimeters(float(scan.cut.max()))}"
         wanted[int(scan.cut.argmax()), CUT] = [text]
     rows = [_row(found, frame, kind, tuple(titles)) for (frame, kind), titles in wanted.items()]
     for joint, frame in _joints(found, least):
         if len(rows) >= MOST_WITH_OTHERS:
             break
         if all(row.joint != joint and row.frame != frame for row in rows):
-            text = f"Also {scan.bones[joint]}: {millimetres(float(scan.gap[frame, joint]))}"
+            text = f"Also {scan.bones[joint]}: {millimeters(float(scan.gap[frame, joint]))}"
             rows.append(_row(found, frame, GAP, (text,), joint))
     return rows
 

@@ -14,11 +14,11 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from ..skinning import dual_quaternion, linear
-from ..skinning.heat import RAMP, Kind, colours
+from ..skinning.heat import RAMP, Kind, colors
 from ..text import frame_words
 from . import view
 from .drawing import FLOOR, INK, MESH, PANEL, PAPER, QUIET, STRONG, Drawing, Patch, cropped, tick
-from .figures import Measured, millimetres, percent_of_mesh
+from .figures import Measured, millimeters, percent_of_mesh
 from .rows import Row, choose, least_mm
 
 MARGIN, SIDE, PANEL_SIZE, SPACE, BAR = 24, 260, 350, 12, 104
@@ -36,7 +36,7 @@ PART = 0.25
 # The part of a panel that the whole mesh keeps beside a close-up.
 WHOLE = 0.42
 CLAY = (0.82, 0.78, 0.72)
-# How dark the side away from the light is; the heat map's colours are to be read.
+# How dark the side away from the light is; the heat map's colors are to be read.
 SHADE, HOT_SHADE = 0.72, 0.3
 # What a mesh leaves free in its panel.
 AIR = 0.90
@@ -68,7 +68,7 @@ def sheet(found: Measured, file: str) -> Drawing:
         y = drawing.height - HEAD - (number + 1) * ROW + SPACE + CAPTION
         _text(drawing, found, item.row, y)
         clay = np.tile(np.array(CLAY), (len(found.skin), 1))
-        hot = colours(item.row.values, tops[item.row.kind])
+        hot = colors(item.row.values, tops[item.row.kind])
         target = _target(item, found)
         looks = ((item.lbs, clay, SHADE), (item.dqs, clay, SHADE), (item.lbs, hot, HOT_SHADE))
         for column, (points, tint, shade) in enumerate(looks):
@@ -88,13 +88,13 @@ def sheet(found: Measured, file: str) -> Drawing:
 
 
 def _top(found: Measured, rows: list[Row]) -> float:
-    """Where the colours of a heat map end: its largest value in all rows, so that the worst place has the last one."""
+    """Where the colors of a heat map end: its largest value in all rows, so that the worst place has the last one."""
     least = least_mm(found) if rows[0].kind.unit == "mm" else 1.0
     return max(least, *(float(row.values.max(initial=0.0)) for row in rows))
 
 
 def panel_x(column: int) -> float:
-    """The left edge of a column's panels; COLUMNS: of the colour bars."""
+    """The left edge of a column's panels; COLUMNS: of the color bars."""
     return float(MARGIN + SIDE + column * (PANEL_SIZE + SPACE))
 
 
@@ -209,7 +209,7 @@ def _head(drawing: Drawing, found: Measured, file: str) -> None:
         y - 72,
         16,
         wide,
-        colour=QUIET,
+        color=QUIET,
     )
     heads = (
         "Linear blend skinning (LBS)",
@@ -226,20 +226,20 @@ def _text(drawing: Drawing, found: Measured, row: Row, y: float) -> None:
     drawing.label(f"Frame {frame_words(scan.frames[row.frame])}", MARGIN, at, 30, wide)
     for title in row.titles:
         at -= 32
-        drawing.label(title, MARGIN, at, 20, wide, colour=STRONG)
+        drawing.label(title, MARGIN, at, 20, wide, color=STRONG)
     gaps, mean = scan.gap[row.frame], float(scan.gap_mean[row.frame])
     gap = float(gaps[row.joint] if row.joint >= 0 else gaps.max())
     facts = [f"joint {scan.bones[row.joint]}"] if row.joint >= 0 else []
     if row.vertex >= 0:
         facts.append(f"vertex {row.vertex:,}")
-    facts += [f"gap {millimetres(gap)}, {percent_of_mesh(scan.of_mesh(gap))}", f"mean gap {millimetres(mean)}"]
+    facts += [f"gap {millimeters(gap)}, {percent_of_mesh(scan.of_mesh(gap))}", f"mean gap {millimeters(mean)}"]
     if scan.volume is not None:
         lbs, dqs = 100.0 * scan.volume[row.frame]
         facts.append(f"volume: LBS {lbs:.0f} %, DQS {dqs:.0f} %")
     at -= 8
     for fact in facts:
         at -= 26
-        drawing.label(fact, MARGIN, at, 17, wide, colour=INK)
+        drawing.label(fact, MARGIN, at, 17, wide, color=INK)
 
 
 def _caption(drawing: Drawing, found: Measured, row: Row, column: int, x: float, y: float) -> None:
@@ -251,11 +251,11 @@ def _caption(drawing: Drawing, found: Measured, row: Row, column: int, x: float,
         if not np.isfinite(kept):
             return
         text = f"{100.0 * kept:.1f} % of the joint's radius at rest"
-    drawing.label(text, x + 2, y - 22, 17, PANEL_SIZE - 4, colour=QUIET)
+    drawing.label(text, x + 2, y - 22, 17, PANEL_SIZE - 4, color=QUIET)
 
 
 def _bar(drawing: Drawing, kind: Kind, top: float, x: float, y: float) -> None:
-    """The colour bar of a row's heat map."""
+    """The color bar of a row's heat map."""
     x0, y0, y1 = x + 2, y + 16, y + PANEL_SIZE - 34
     step = (y1 - y0) / (len(RAMP) - 1)
     for number, (low, high) in enumerate(pairwise(RAMP)):
@@ -263,5 +263,5 @@ def _bar(drawing: Drawing, kind: Kind, top: float, x: float, y: float) -> None:
     for number in range(len(RAMP)):
         value = top * number / (len(RAMP) - 1)
         drawing.line([(x0 + 22, y0 + number * step), (x0 + 28, y0 + number * step)], QUIET, 1.5)
-        drawing.label(tick(value), x0 + 34, y0 + number * step - 5, 16, BAR - 38, colour=INK)
-    drawing.label(kind.unit, x0, y1 + 12, 17, BAR - 4, colour=INK)
+        drawing.label(tick(value), x0 + 34, y0 + number * step - 5, 16, BAR - 38, color=INK)
+    drawing.label(kind.unit, x0, y1 + 12, 17, BAR - 4, color=INK)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Reports: one file a format, each with ``render(report, *, colour=False) -> str``.
+"""Reports: one file a format, each with ``render(report, *, color=False) -> str``.
 
-A format whose report grows with its files may have ``parts(report, *, colour=False)`` too, which gives the same text
+A format whose report grows with its files may have ``parts(report, *, color=False)`` too, which gives the same text
 bit by bit: `parts` here is for whoever writes it out.
 
 text.py         for a person
@@ -20,9 +20,9 @@ FORMATS: Final[dict[str, Callable[..., str]]] = {"text": text.render, "json": js
 _PARTS: Final[dict[str, Callable[..., Iterator[str]]]] = {"json": json_report.parts}
 
 
-def parts(name: str, report: Report, *, colour: bool = False) -> Iterator[str]:
+def parts(name: str, report: Report, *, color: bool = False) -> Iterator[str]:
     """A report in the format of that name, in parts."""
     if name in _PARTS:
-        yield from _PARTS[name](report, colour=colour)
+        yield from _PARTS[name](report, color=color)
     else:
-        yield FORMATS[name](report, colour=colour)
+        yield FORMATS[name](report, color=color)

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..findings.finding import ERROR, NOTE, SAFE, SEVERITIES, UNSAFE, WARNING, Finding
 from ..findings.report import INTERRUPTED, FileReport, Ignored, Report, summary
+from ..rules import RULES
 from ..text import visible
 
 # What a person reads before giving up: the worst places of a finding, the worst findings of a clip.
@@ -20,20 +21,20 @@ MOST_CLIPS = 12
 MOST_LISTED = 5
 ALL = "--format json lists all"
 
-_COLOURS = {ERROR: "31", WARNING: "33", NOTE: "36", "good": "32", "bold": "1", "quiet": "2"}
+_COLORS = {ERROR: "31", WARNING: "33", NOTE: "36", "good": "32", "bold": "1", "quiet": "2"}
 # Noncharacters of Unicode, for use within a program: no name has them.
 _PLAIN, _FIRST = "\ufdd0", 0xFDD1
 _FIX_WORDS = {SAFE: "safe fix", UNSAFE: "unsafe fix", "none": "no fix"}
 
 
-def render(report: Report, *, colour: bool = False) -> str:
+def render(report: Report, *, color: bool = False) -> str:
     """The report as text, ending in a newline.
 
     Parameters:
-        colour: with terminal colours.
+        color: with terminal colors.
     """
     report = report.as_sorted()
-    paint = _Paint(colour)
+    paint = _Paint(color)
     lines: list[str] = []
     for file in report.files:
         lines += _file(file, paint)
@@ -44,18 +45,18 @@ def render(report: Report, *, colour: bool = False) -> str:
 
 
 # Rules about skins: their findings are about meshes and vertices.
-_SKIN = "QA6"
+_SKIN_RULES = frozenset(rule.code for rule in RULES if rule.judges == "skin")
 
 
 class _Paint:
-    """Wraps text in colours, or does not.
+    """Wraps text in colors, or does not.
 
-    A colour is one character that stands for it until a line is finished: what else a line holds comes from files,
+    A color is one character that stands for it until a line is finished: what else a line holds comes from files,
     and must not reach a terminal as it is.
     """
 
     def __init__(self, on: bool) -> None:
-        self._codes = {what: chr(_FIRST + i) for i, what in enumerate(_COLOURS)} if on else {}
+        self._codes = {what: chr(_FIRST + i) for i, what in enumerate(_COLORS)} if on else {}
 
     def __call__(self, text: str, what: str) -> str:
         return f"{self._codes[what]}{text}{_PLAIN}" if self._codes else text
@@ -64,7 +65,7 @@ class _Paint:
         """The line as a terminal may get it."""
         line = visible(line)
         for what, code in self._codes.items():
-            line = line.replace(code, f"\x1b[{_COLOURS[what]}m")
+            line = line.replace(code, f"\x1b[{_COLORS[what]}m")
         return line.replace(_PLAIN, "\x1b[0m") if self._codes else line
 
 
@@ -186,7 +187,7 @@ def _repair(file: FileReport, paint: _Paint) -> Iterator[str]:
     if repair is None:
         return
     for applied in repair.applied:
-        if applied.code.startswith(_SKIN):
+        if applied.code in _SKIN_RULES:
             meshes = f"{applied.tracks} {'mesh' if applied.tracks == 1 else 'meshes'}"
             vertices = f"{applied.keys_changed:,} {'vertex' if applied.keys_changed == 1 else 'vertices'}"
             yield f"  repaired {applied.code}: weights of {vertices} on {meshes}"
@@ -201,7 +202,7 @@ def _repair(file: FileReport, paint: _Paint) -> Iterator[str]:
             f"largest change anywhere {skin.moved_mm:.1f} mm",
             "good",
         )
-    if any(not applied.code.startswith(_SKIN) for applied in repair.applied):
+    if any(applied.code not in _SKIN_RULES for applied in repair.applied):
         p = repair.proof
         added = f"; {_count(p.keys_added, 'key')} added" if p.keys_added else ""
         removed = f"; {_count(p.keys_removed, 'key')} removed" if p.keys_removed else ""

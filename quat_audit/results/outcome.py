@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What a repair in the panel did, and how that is told: to keys in degrees, to weights in millimetres."""
+"""What a repair in the panel did, and how that is told: to keys in degrees, to weights in millimeters."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _template(codes: Collection[str], mixed: str) -> str:
 
 @dataclass
 class Outcome:
-    """What a repair did; angles in degrees, distances in millimetres."""
+    """What a repair did; angles in degrees, distances in millimeters."""
 
     keys: dict[str, int] = field(default_factory=dict)  # code → keys changed
     bones: set[tuple[Address, str]] = field(default_factory=set)

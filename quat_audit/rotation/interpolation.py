@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Between rotations: nlerp, slerp, weighted mixes, tracks sampled by time.
 
-Everything here checks its input: a ValueError names the argument. Quaternions need not be unit, they are normalised
+Everything here checks its input: a ValueError names the argument. Quaternions need not be unit, they are normalized
 first. `shortest` chooses the hemisphere, so that the way taken is the short one; without it the path is the one
 between the quaternions *as stored*, which may be the long way round.
 """
@@ -46,7 +46,7 @@ def _aligned(q: Array, reference: Array) -> Array:
 
 
 def nlerp(a: npt.ArrayLike, b: npt.ArrayLike, t: npt.ArrayLike, *, shortest: bool = True) -> Array:
-    """Component-wise mix of a and b ``(..., 4)`` at t ``(...)`` in 0 to 1, normalised.
+    """Component-wise mix of a and b ``(..., 4)`` at t ``(...)`` in 0 to 1, normalized.
 
     Raises:
         ValueError: an input that is no rotation or no weight; the mix has no length (a to -a, half-way, as stored).

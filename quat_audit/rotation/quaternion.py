@@ -161,7 +161,7 @@ def _sine_and_cosine(a: Any, b: Any) -> tuple[Array, Array]:
     """|a| |b| times sine (never negative) and cosine of the four-dimensional angle between a and b."""
     aw, ax, ay, az = np.moveaxis(np.asarray(a, dtype=np.float64), -1, 0)
     bw, bx, by, bz = np.moveaxis(np.asarray(b, dtype=np.float64), -1, 0)
-    # The vector part of conjugate(a) b: for neighbours it is computed from differences of nearly equal products, an
+    # The vector part of conjugate(a) b: for neighbors it is computed from differences of nearly equal products, an
     # error of 1e-16 in a sine, where acos of a dot near 1 would lose half the digits.
     x = aw * bx - ax * bw - ay * bz + az * by
     y = aw * by + ax * bz - ay * bw - az * bx

@@ -29,9 +29,9 @@ def valid_neighbours(keys: Keys, rows: Ints) -> tuple[Ints, Ints]:
 
 
 def bridged_values(clip: Clip, keys: Keys, rows: Ints, time: Floats) -> Floats:
-    """(P, n) values for rows: slerp of the valid neighbours at `time`, one neighbour held, else the rest pose.
+    """(P, n) values for rows: slerp of the valid neighbors at `time`, one neighbor held, else the rest pose.
 
-    Euler angles keep their turns: where a channel moves by half a turn or more between the neighbours, and they are
+    Euler angles keep their turns: where a channel moves by half a turn or more between the neighbors, and they are
     no wrap, the line between them is taken, since a slerp would unwind it.
     """
     before, after = valid_neighbours(keys, rows)

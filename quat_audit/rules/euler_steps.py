@@ -91,7 +91,7 @@ def _long_steps(clip: Clip, limits: Limits) -> LongSteps:
     gap = steps.gap_frames[which]
     dense = (gap <= limits["dense_gap_frames"] * (1 + 1e-4)) & (now.shortest_deg < limits["dense_true_step_deg"])
     straddling = _straddles(clip, keys, steps, which, now.shortest_deg, limits)
-    # A spin that ends in a slow drift has one such neighbour too: one is enough only where the values look like a wrap.
+    # A spin that ends in a slow drift has one such neighbor too: one is enough only where the values look like a wrap.
     continuous = _continuous_the_short_way(clip, keys, steps, which, limits) >= np.where(straddling, 1, 2)
     wrap = np.where(gap > limits["latent_gap_frames"] * (1 + 1e-4), "visible", "latent")
     kind = np.select([dense | continuous, straddling], [wrap, "ambiguous-straddling"], default="ambiguous")
@@ -154,9 +154,9 @@ def whole_turns(delta: Floats) -> Bools:
 
 
 def _continuous_the_short_way(clip: Clip, keys: Keys, steps: Steps, which: Ints, limits: Limits) -> Ints:
-    """(P,) how many neighbouring steps (0 to 2) say by their angular velocity that the short way is meant.
+    """(P,) how many neighboring steps (0 to 2) say by their angular velocity that the short way is meant.
 
-    A neighbour that holds says nothing: an intended spin starts and ends at rest. Every neighbour that moves
+    A neighbor that holds says nothing: an intended spin starts and ends at rest. Every neighbor that moves
     (`moving_share`) must turn the same way, at a speed like that of the short way (`speed_change_share`) and clearly
     nearer to it than to the way that is played (`nearer_share`); or else none counts.
     """

@@ -6,7 +6,7 @@ NaN or infinity in the value, the time or a handle of a key, on any animated cha
 scale too. The message names the first bad frame.
 
 ## Why it matters
-One NaN key poisons the whole open interval to both of its neighbours: in Blender the bone and all of its
+One NaN key poisons the whole open interval to both of its neighbors: in Blender the bone and all of its
 children vanish. Exporters write it or crash, engines show nothing or everything at the origin.
 
 ## Grading
@@ -14,7 +14,7 @@ error.
 
 ## Fix
 Safe: a rotation is bridged by a slerp of the nearest valid keys at that time (with one valid side it is held).
-On other channels the key is removed. A bad handle is laid on the line to the neighbouring key. A key without
+On other channels the key is removed. A bad handle is laid on the line to the neighboring key. A key without
 a time takes it from the other components, or is removed. Repaired keys are marked (key type Generated).
 Unsafe: a rotation without any valid key becomes the rest rotation. NaN is never written.
 

@@ -6,11 +6,11 @@ Keys with |norm − 1| > 1e-3. Only key values count: the pose that Blender eval
 than 1 by nature.
 
 ## Why it matters
-Blender normalises, so the pose at the key is right. The timing around it is not: a long key pulls the bone
-towards itself, a short one lets go of it early. Engines that do not normalise scale or shear the bone.
+Blender normalizes, so the pose at the key is right. The timing around it is not: a long key pulls the bone
+towards itself, a short one lets go of it early. Engines that do not normalize scale or shear the bone.
 
 ## Grading
-warning when the path between the keys deviates by 1° or more from the path of the normalised keys, else a note.
+warning when the path between the keys deviates by 1° or more from the path of the normalized keys, else a note.
 In a glTF file: warning above 0.00769 (the limit of the glTF validator; the format forbids it), note below.
 
 ## Fix
@@ -38,7 +38,7 @@ from .grouping import Faults, findings_by_track, fixable_rows
 from .rule import PHASE_LENGTH, Limits, Rule
 
 LIMITS = {
-    # Below it is the noise of exporters: an 8-bit normalised component is off by up to 1/254.
+    # Below it is the noise of exporters: an 8-bit normalized component is off by up to 1/254.
     "norm_tolerance": 1e-3,
     "visible_deg": 1.0,
     # glTF-Validator's tolerance: what 8-bit components can be off by altogether.
@@ -81,11 +81,11 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
 
 
 def _deviation_deg(clip: Clip, keys: Keys, rows: Ints) -> Floats:
-    """Largest angle, on the steps on both sides, between the path now and that of the normalised keys."""
+    """Largest angle, on the steps on both sides, between the path now and that of the normalized keys."""
     edited = _normalised(clip, keys, np.flatnonzero(keys.valid & (np.abs(keys.norm - 1.0) > 1e-7)))
     steps = rotation_steps(clip, QUATERNION)
     which = np.flatnonzero(np.isin(steps.first, rows) | np.isin(steps.second, rows))
-    # Only steps that are played by components: a slerp normalises first.
+    # Only steps that are played by components: a slerp normalizes first.
     which = which[~steps.constant[which] & ~steps.slerp[which]]
     after = rotation_keys(edited, QUATERNION)
     result = np.zeros(len(keys.time))

@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Neighbouring quaternion keys lie in opposite hemispheres.
+"""Neighboring quaternion keys lie in opposite hemispheres.
 
 ## What it finds
-Two keys in a row whose normalised dot product is below −1e-3. q and −q are the same rotation, so both poses
+Two keys in a row whose normalized dot product is below −1e-3. q and −q are the same rotation, so both poses
 look right; what plays between them does not. Keys of zero length or with NaN are passed over: the valid
-neighbours are compared.
+neighbors are compared.
 
 ## Why it matters
-Blender interpolates each component by itself and normalises afterwards: between q and a key near −q the bone
+Blender interpolates each component by itself and normalizes afterwards: between q and a key near −q the bone
 swings the long way round, up to 360°, for a step of a few degrees. An elbow spins for one frame. Motion
-blur, retiming and resampling show it even where the two keys are on neighbouring frames. glTF's LINEAR is
+blur, retiming and resampling show it even where the two keys are on neighboring frames. glTF's LINEAR is
 a slerp that takes the short way, but tools that blend components and CUBICSPLINE show it.
 
 ## Grading
@@ -47,7 +47,7 @@ LIMITS = {
     "half_turn_dot": 1e-3,
     # Less is not seen on a limb: 1° moves a hand at 0.6 m by 1 cm.
     "visible_deg": 1.0,
-    # Keys on neighbouring frames have nothing drawn between them but motion blur.
+    # Keys on neighboring frames have nothing drawn between them but motion blur.
     "latent_gap_frames": 1.0,
     # An animator keys at most a third of a turn per key when the direction matters.
     "ambiguous_deg": 120.0,
@@ -122,7 +122,7 @@ RULE: Rule[Clip] = Rule(
     code="QA104",
     name="sign-flip",
     short="flip",
-    summary="neighbouring keys in opposite hemispheres",
+    summary="neighboring keys in opposite hemispheres",
     doc=__doc__,
     judges="clip",
     find=find,

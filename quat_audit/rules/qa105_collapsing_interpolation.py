@@ -6,7 +6,7 @@ Steps on which the length of the component-wise interpolant falls below 0.1 alth
 right (QA104 has the others): handles or easing equations that drive the components through zero.
 
 ## Why it matters
-Blender normalises what is left: near zero length the pose races through half a turn or more within a frame.
+Blender normalizes what is left: near zero length the pose races through half a turn or more within a frame.
 
 ## Grading
 error when at least 1° more than necessary is travelled over more than one frame, else a note.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Neighbouring quaternion keys are half a turn apart, or nearly.
+"""Neighboring quaternion keys are half a turn apart, or nearly.
 
 ## What it finds
 half-turn: |dot| ≤ 1e-3, the two rotations are 180° apart and both ways are equally short. fragile: the step is

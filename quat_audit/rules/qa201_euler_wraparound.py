@@ -2,7 +2,7 @@
 """Euler angles jump to another representation of nearly the same rotation.
 
 ## What it finds
-Neighbouring keys whose played rotation is far longer than the shortest one because another representation is
+Neighboring keys whose played rotation is far longer than the shortest one because another representation is
 closer: ±360° on an axis, or the equivalent triple (first + 180°, 180° − middle, last + 180°) in the bone's own
 order, for all six orders. Single channels and two-key curves too.
 
@@ -12,9 +12,9 @@ keyed poses in four of the six orders, and unwinds spins that were meant.
 
 ## Grading
 Keys at most 2 frames apart with a true step below 90° are a wrap: visible (error) when more than one frame
-apart, latent (warning) otherwise. Sparse keys are a wrap when the angular velocity of the neighbouring steps
-makes the short way the continuous one: of both neighbours, or of one where the values straddle the ends of a range
-as below (a spin that slows down into a drift has one such neighbour too). Otherwise the step is ambiguous: a
+apart, latent (warning) otherwise. Sparse keys are a wrap when the angular velocity of the neighboring steps
+makes the short way the continuous one: of both neighbors, or of one where the values straddle the ends of a range
+as below (a spin that slows down into a drift has one such neighbor too). Otherwise the step is ambiguous: a
 warning when the two values straddle ±180° or 0°/360° (each within 45° of it, neither within 1° of a multiple of
 360°) and the true step is below 45° (350 → 10), else a note (0 → 345, 376 → 132). A whole number of turns about one
 axis is never a wrap.

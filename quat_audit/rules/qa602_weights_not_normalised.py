@@ -6,12 +6,12 @@ Vertices whose weights in the groups of deforming bones sum to something off 1 b
 a part of 8 bits, which is what engines store weights in).
 
 ## Why it matters
-Blender normalises while it deforms, with and without Preserve Volume, so nothing shows here. An exporter or engine that
-does not normalise pulls the vertex towards the skeleton's origin, or pushes it away.
+Blender normalizes while it deforms, with and without Preserve Volume, so nothing shows here. An exporter or engine that
+does not normalize pulls the vertex towards the skeleton's origin, or pushes it away.
 
 ## Grading
-warning, with what normalising moves in Blender over the clip (nothing but rounding, by both methods), and how far an
-engine that does not normalise would put the vertex off, in millimetres.
+warning, with what normalizing moves in Blender over the clip (nothing but rounding, by both methods), and how far an
+engine that does not normalize would put the vertex off, in millimeters.
 
 ## Fix
 Safe: weights scaled to a sum of 1, groups that are locked keep theirs. Where a locked group has a part of the vertex
@@ -41,10 +41,10 @@ LIMITS = {
     "sum_tolerance": 2e-3,
 }
 
-SENTENCES = ("weights sum to {sum:.4g}; {engine_mm:.1f} mm off where they are not normalised",)
+SENTENCES = ("weights sum to {sum:.4g}; {engine_mm:.1f} mm off where they are not normalized",)
 _OFF = (
-    " not sum to 1 (one to {sum:.4g}): up to {engine_mm:.1f} mm off in engines that do not normalise;"
-    " normalising moves {moves_mm:.2g} mm here"
+    " not sum to 1 (one to {sum:.4g}): up to {engine_mm:.1f} mm off in engines that do not normalize;"
+    " normalizing moves {moves_mm:.2g} mm here"
 )
 ONE, MANY = "1 vertex whose weights do" + _OFF, "{count:,} vertices whose weights do" + _OFF
 
@@ -78,7 +78,7 @@ def find(subject: PosedSkin, limits: Limits) -> list[Finding]:
 
 
 def _engine_mm(skin: Skin, motion: Motion, rows: np.ndarray[tuple[int], np.dtype[np.int64]]) -> tuple[Floats, Floats]:
-    """(N,) how far vertices are off without normalising, the largest over the clip in mm, and its frame.
+    """(N,) how far vertices are off without normalizing, the largest over the clip in mm, and its frame.
 
     Without it they go to their sum times the place, as seen from the skeleton's origin.
     """

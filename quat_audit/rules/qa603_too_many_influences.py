@@ -10,12 +10,12 @@ Exporters or engines keep the heaviest and drop the rest without a word; the mes
 posed here.
 
 ## Grading
-warning, with the largest displacement that the cut causes over the clip, in millimetres and as a percentage of the
+warning, with the largest displacement that the cut causes over the clip, in millimeters and as a percentage of the
 mesh, and with the share of the influence that it drops. It is one too where the cut moves nothing here: weights serve
 every clip, and another pose than these may show it.
 
 ## Fix
-Unsafe: the heaviest are kept and renormalised. A vertex with a weight in a locked group is left as it is.
+Unsafe: the heaviest are kept and renormalized. A vertex with a weight in a locked group is left as it is.
 
 ## Known limits
 The displacement is that of linear blending, which is what engines do. Where positions cannot be computed (see what was
@@ -107,6 +107,6 @@ RULE: Rule[PosedSkin] = Rule(
     limits=LIMITS,
     phase=PHASE_INSERT,
     keys_only=True,
-    remedy="Keeps the heaviest influences and normalises them; vertices with a locked weight stay as they are.",
+    remedy="Keeps the heaviest influences and normalizes them; vertices with a locked weight stay as they are.",
     outcome="{vertices} vertices cut to fewer influences on {meshes} meshes",
 )

@@ -30,7 +30,7 @@ from .rule import Limits, Rule
 from .skin_findings import skin_finding, vertices_of_bone
 
 LIMITS = {
-    # A millimetre on a bone of a metre; float32 matrices of a long chain are off by less than a hundredth of that.
+    # A millimeter on a bone of a meter; float32 matrices of a long chain are off by less than a hundredth of that.
     "scale_tolerance": 1e-3,
 }
 

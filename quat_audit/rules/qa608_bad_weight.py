@@ -9,15 +9,15 @@ One NaN makes Blender leave the vertex behind; an engine draws it nowhere, or no
 throws the vertex to the other side of its bone, and the others of the vertex then exceed the whole.
 
 ## Grading
-error, with how far the fix moves the vertex, in millimetres: the largest over the clip, by linear blending or by dual
+error, with how far the fix moves the vertex, in millimeters: the largest over the clip, by linear blending or by dual
 quaternions, whichever is more. That is how far it is from its place.
 
 ## Fix
-Safe: the entry is removed and the rest of the vertex renormalised. Not in a locked group, nor where it is all that the
+Safe: the entry is removed and the rest of the vertex renormalized. Not in a locked group, nor where it is all that the
 vertex has: those are for a person.
 
 ## Known limits
-Blender's own tools keep weights between 0 and 1: such weights come from scripts and importers. There are no millimetres
+Blender's own tools keep weights between 0 and 1: such weights come from scripts and importers. There are no millimeters
 where there is no fix, where something else deforms the mesh too, nor for an infinite weight, which puts the vertex
 nowhere.
 """
@@ -128,6 +128,6 @@ RULE: Rule[PosedSkin] = Rule(
     leading="moves_mm",
     phase=PHASE_VALUES,
     keys_only=True,
-    remedy="Removes the weight and normalises the rest of the vertex; not in a locked group, nor the only one.",
+    remedy="Removes the weight and normalizes the rest of the vertex; not in a locked group, nor the only one.",
     outcome="{vertices} vertices without bad weights on {meshes} meshes",
 )

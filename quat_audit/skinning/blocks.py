@@ -32,10 +32,10 @@ class Block:
     Attributes:
         vertices: (n,) int, their numbers in the skin.
         bones: (b,) int, bone numbers, rising.
-        weights: (b, n) float, normalised: each vertex's sum is 1.
+        weights: (b, n) float, normalized: each vertex's sum is 1.
         rest: (4, n) float, x y z 1 in mesh space.
         mask: (n,) float, or None.
-        bone_table, weight_table: (n, k) bone (numbers within the block) and normalised weight in stored order.
+        bone_table, weight_table: (n, k) bone (numbers within the block) and normalized weight in stored order.
         heaviest: (n,) int, column of the heaviest influence (ties: lower bone) in the tables.
         pairs: (P, 2) int, bones that share a vertex, numbers within the block.
         together: (P, n) bool, the vertices that each pair shares.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Distances in millimetres, and what a change of weights moves."""
+"""Distances in millimeters, and what a change of weights moves."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def size_mm(skin: Skin, motion: Motion) -> float:
 
 
 def to_mm(skin: Skin, motion: Motion) -> Floats:
-    """(F, 3, 3) takes a difference in mesh space to millimetres in world space; a multiple of 1 where it may."""
+    """(F, 3, 3) takes a difference in mesh space to millimeters in world space; a multiple of 1 where it may."""
     linear_part = motion.to_world[:, :3, :3] * skin.mm_per_unit
     square = np.swapaxes(linear_part, 1, 2) @ linear_part
     even = np.trace(square, axis1=1, axis2=2) / 3.0
@@ -32,7 +32,7 @@ def to_mm(skin: Skin, motion: Motion) -> Floats:
 
 
 def distance_mm(difference: Floats, metric: Floats) -> Floats:
-    """(F, n) millimetres of (3, F, n) differences in mesh space."""
+    """(F, n) millimeters of (3, F, n) differences in mesh space."""
     if np.count_nonzero(metric - metric[:, :1, :1] * np.eye(3)) == 0:
         x, y, z = difference
         return np.asarray(np.sqrt(x * x + y * y + z * z) * metric[:, 0, 0].astype(difference.dtype)[:, None])

@@ -88,7 +88,7 @@ def _has_scale(linear: Floats, posed: Floats) -> Bools:
 
 
 def _straightened(matrix: Floats) -> Floats:
-    """(N, 3, 3) unit axes about a bone's Y: as `orthogonalize_m4` about axis 1, normalised. Right-handed."""
+    """(N, 3, 3) unit axes about a bone's Y: as `orthogonalize_m4` about axis 1, normalized. Right-handed."""
     x, y, z = (matrix[..., i] for i in range(3))
     y = _unit(y)
     # Blender compares with the axes' scale still in them, so shear can make it choose the second or third way.
@@ -116,7 +116,7 @@ def from_rotation_matrix(matrix: Floats) -> Floats:
     """(..., 3, 3) rotations as unit quaternions (..., 4), w ≥ 0, without cancellation for any of them.
 
     After Mike Day, "Converting a Rotation Matrix to a Quaternion" (Insomniac Games), as Blender's
-    mat3_normalized_to_quat: the columns are normalised first, a mirrored matrix is negated.
+    mat3_normalized_to_quat: the columns are normalized first, a mirrored matrix is negated.
     """
     m = np.asarray(matrix, dtype=np.float64)
     m = m / np.maximum(np.linalg.norm(m, axis=-2, keepdims=True), 1e-300)

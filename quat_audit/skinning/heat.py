@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Figures for each vertex on each frame, as a heat map shows them, and the colours of its scale."""
+"""Figures for each vertex on each frame, as a heat map shows them, and the colors of its scale."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .measure import Worst
 from .skin import Motion, Skin
 from .weights import ENGINE_INFLUENCES, counts, cut
 
-# The colours of a scale from nothing to its top, evenly spaced, between them linear: red, green, blue. Their lightness
+# The colors of a scale from nothing to its top, evenly spaced, between them linear: red, green, blue. Their lightness
 # rises to the middle and falls after it, so that the top also stands out for who sees no red.
 RAMP = (
     (0.20, 0.23, 0.38),
@@ -157,12 +157,12 @@ def _apart_mm(one: Floats, other: Floats, skin: Skin, motion: Motion) -> Floats:
     return np.nan_to_num(apart, nan=0.0, posinf=0.0)
 
 
-def colours(values: npt.ArrayLike, top: float) -> Floats:
-    """Figures as the colours of a scale.
+def colors(values: npt.ArrayLike, top: float) -> Floats:
+    """Figures as the colors of a scale.
 
     Args:
         values: (...) from 0.
-        top: what has the last colour; from there on the colour stays. Nothing (0) shows all in the first.
+        top: what has the last color; from there on the color stays. Nothing (0) shows all in the first.
 
     Returns:
         (..., 3) float32, red, green, blue of 0 to 1.

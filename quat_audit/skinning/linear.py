@@ -2,7 +2,7 @@
 """Linear blend skinning: each vertex goes to the weighted mean of where its bones would take it.
 
 As Blender's Armature modifier without Preserve Volume (source/blender/blenkernel/intern/armature_deform.cc): what is
-blended are displacements, the weights of deforming bones are normalised, and a vertex stays behind when they sum to
+blended are displacements, the weights of deforming bones are normalized, and a vertex stays behind when they sum to
 `skin.LEAST_CONTRIBUTION` or less.
 """
 

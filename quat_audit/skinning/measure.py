@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""What the skinning method, and the weights, change over a clip: in millimetres, and in parts of the mesh."""
+"""What the skinning method, and the weights, change over a clip: in millimeters, and in parts of the mesh."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def scanned(skin: Skin, motion: Motion, most: int = ENGINE_INFLUENCES) -> Scan:
 
 
 def _armature_mm(skin: Skin, motion: Motion) -> Floats:
-    """(F,) millimetres of one unit of armature space (of its volume's side, if it is scaled unevenly)."""
+    """(F,) millimeters of one unit of armature space (of its volume's side, if it is scaled unevenly)."""
     to_world = motion.to_world @ inverse(motion.to_armature)
     return np.asarray(np.cbrt(np.abs(np.linalg.det(to_world[:, :3, :3]))) * skin.mm_per_unit)
 

@@ -22,7 +22,7 @@ from .weights import counts, cut
 
 # Rows of a texture of this width lie one behind the other: what every graphics card can do is 16,384.
 WIDTH = 4096
-# The transforms begin with the object's own rows: to the armature's space, back, and to millimetres.
+# The transforms begin with the object's own rows: to the armature's space, back, and to millimeters.
 OBJECT_ROWS, BONE_ROWS = 9, 4
 
 
@@ -80,7 +80,7 @@ def tables(skin: Skin, most: int) -> Tables:
 
 
 def _shares(skin: Skin) -> tuple[Floats, Floats]:
-    """(N,) normalised weights, (V,) whether the vertex is deformed by them."""
+    """(N,) normalized weights, (V,) whether the vertex is deformed by them."""
     inf = influences(skin)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         share = inf.weight / inf.total[inf.vertex()]

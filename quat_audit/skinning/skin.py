@@ -81,14 +81,14 @@ class Skin:
         vertices: (V, 3) float, rest positions in mesh space, as they reach the modifier.
         offsets: (V + 1,) int.
         group: (N,) int, vertex group of each entry.
-        weight: (N,) float, as stored: not normalised, perhaps not finite.
+        weight: (N,) float, as stored: not normalized, perhaps not finite.
         groups, bones: what the numbers mean.
         mask: (V,) float, how far the modifier applies (its vertex group), or None: everywhere.
         preserve_volume: the modifier blends dual quaternions.
         envelopes: vertices in no bone's group go by bone envelopes.
         triangles: (T, 3) int.
         closed: every edge belongs to two faces, so that the mesh has a volume.
-        mm_per_unit: millimetres of one world unit.
+        mm_per_unit: millimeters of one world unit.
         read_only: why the weights must not be written; "" when they may be.
         not_evaluated: (what, why) of what the arrays do not hold.
         blocking: what makes positions computed from the arrays differ from what Blender shows of the clip, or keeps
@@ -168,7 +168,7 @@ class Influences:
     Attributes:
         offsets: (V + 1,) int.
         bone: (N,) int.
-        weight: (N,) float64, not normalised.
+        weight: (N,) float64, not normalized.
         entry: (N,) int, the skin's own row.
         total: (V,) float64, sum of each vertex (NaN where one is NaN).
         live: (V,) bool, the sum is above LEAST_CONTRIBUTION: the others stay behind.

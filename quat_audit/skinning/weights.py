@@ -70,7 +70,7 @@ def dropped(skin: Skin, most: int = ENGINE_INFLUENCES) -> Floats:
 
 
 def cut(skin: Skin, most: int = ENGINE_INFLUENCES, *, vertices: Bools | None = None) -> Skin:
-    """The skin with the `most` heaviest influences of each vertex, renormalised to a sum of 1.
+    """The skin with the `most` heaviest influences of each vertex, renormalized to a sum of 1.
 
     A bone listed more than once on a vertex counts once, with its sum: cutting first would keep one bone alone.
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """An audit of the open file in small slices, so that Blender stays alive; its result goes to `results`.
 
-What is audited is a function that makes the slices: of actions here, of meshes in `skin_auditing`.
+What is audited is a function that makes the slices: of actions here, of meshes in `ui/skin/auditing.py`.
 """
 
 from __future__ import annotations

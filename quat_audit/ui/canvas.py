@@ -13,43 +13,43 @@ from gpu_extras.batch import batch_for_shader
 
 from ..arrays import Floats
 
-Colour = Sequence[float]
+Color = Sequence[float]
 _FONT = 0  # Blender's interface font, with its fall-backs for every script
 # Corners of a disc: round at the few pixels that a dot has.
 _CORNERS = 16
 
 
-def lines(pairs: Floats, colour: Colour, width: float) -> None:
+def lines(pairs: Floats, color: Color, width: float) -> None:
     """Straight lines (N, 2, 2) of a width in pixels."""
     if len(pairs):
         size = gpu.state.viewport_get()[2:]
-        _draw("POLYLINE_UNIFORM_COLOR", "LINES", pairs, color=tuple(colour), viewportSize=size, lineWidth=width)
+        _draw("POLYLINE_UNIFORM_COLOR", "LINES", pairs, color=tuple(color), viewportSize=size, lineWidth=width)
 
 
-def fill(triangles: Floats, colour: Colour) -> None:
+def fill(triangles: Floats, color: Color) -> None:
     """Triangles (N, 3, 2)."""
     if len(triangles):
-        _draw("UNIFORM_COLOR", "TRIS", triangles, color=tuple(colour))
+        _draw("UNIFORM_COLOR", "TRIS", triangles, color=tuple(color))
 
 
-def discs(centres: Floats, radius: float, colour: Colour) -> None:
+def discs(centers: Floats, radius: float, color: Color) -> None:
     """Dots (N, 2)."""
-    centres = centres[np.isfinite(centres).all(axis=1)] if len(centres) else np.zeros((0, 2))
+    centers = centers[np.isfinite(centers).all(axis=1)] if len(centers) else np.zeros((0, 2))
     angle = np.linspace(0.0, 2.0 * np.pi, _CORNERS + 1)
     rim = radius * np.stack([np.cos(angle), np.sin(angle)], axis=1)
     fan = np.stack([np.zeros((_CORNERS, 2)), rim[:-1], rim[1:]], axis=1)
-    fill((centres[:, None, None] + fan).reshape(-1, 3, 2), colour)
+    fill((centers[:, None, None] + fan).reshape(-1, 3, 2), color)
 
 
-def rectangle(x: float, y: float, width: float, height: float, colour: Colour) -> None:
+def rectangle(x: float, y: float, width: float, height: float, color: Color) -> None:
     a, b, c, d = (x, y), (x + width, y), (x + width, y + height), (x, y + height)
-    fill(np.array([[a, b, c], [a, c, d]]), colour)
+    fill(np.array([[a, b, c], [a, c, d]]), color)
 
 
-def text(words: str, x: float, y: float, points: float, colour: Colour) -> None:
+def text(words: str, x: float, y: float, points: float, color: Color) -> None:
     """Words whose baseline begins at a point."""
     blf.size(_FONT, points)
-    blf.color(_FONT, *colour)
+    blf.color(_FONT, *color)
     blf.position(_FONT, x, y, 0.0)
     blf.draw(_FONT, words)
 

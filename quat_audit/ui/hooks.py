@@ -16,7 +16,7 @@ here ever raises into an importer or exporter, and none is held up but for the t
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -99,10 +99,7 @@ class _ImportExtension:
 
 
 def _pre_export(export_settings: Any) -> None:
-    try:
-        selected_only = bool(export_settings.get("gltf_selected", False))
-    except AttributeError:
-        selected_only = False
+    selected_only = isinstance(export_settings, Mapping) and bool(export_settings.get("gltf_selected", False))
     before_export(selected_only)
 
 

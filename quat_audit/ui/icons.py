@@ -11,7 +11,7 @@ import numpy as np
 
 from ..arrays import Floats
 
-COLOURS: Mapping[str, Sequence[float]] = {
+COLORS: Mapping[str, Sequence[float]] = {
     "error": (0.93, 0.32, 0.32),
     "warning": (0.95, 0.71, 0.22),
     "note": (0.45, 0.67, 0.94),
@@ -20,14 +20,14 @@ _SIZE = 32
 _collection: list[Any] = []
 
 
-def paint(colours: Mapping[str, Sequence[float]]) -> None:
+def paint(colors: Mapping[str, Sequence[float]]) -> None:
     """Make the icons, or give them other colors."""
     if not _collection:
         _collection.append(bpy.utils.previews.new())
-    for severity, colour in colours.items():
+    for severity, color in colors.items():
         preview = _collection[0].get(severity) or _collection[0].new(severity)
         preview.icon_size = (_SIZE, _SIZE)
-        preview.icon_pixels_float = _pixels(severity, colour).ravel().tolist()
+        preview.icon_pixels_float = _pixels(severity, color).ravel().tolist()
 
 
 def remove() -> None:
@@ -42,7 +42,7 @@ def of(severity: str) -> int:
     return preview.icon_id if preview is not None else 0
 
 
-def _pixels(severity: str, colour: Sequence[float]) -> Floats:
+def _pixels(severity: str, color: Sequence[float]) -> Floats:
     """(32, 32, 4) floats, the lowest line first: a disc with a bar, a triangle, a ring."""
     y, x = np.mgrid[0:_SIZE, 0:_SIZE] - (_SIZE - 1) / 2
     radius = np.hypot(x, y)
@@ -56,7 +56,7 @@ def _pixels(severity: str, colour: Sequence[float]) -> Floats:
     else:
         inside = np.maximum(_edge(2.2 - np.abs(radius - 10.0)), _edge(3.6 - radius))
     pixels = np.empty((_SIZE, _SIZE, 4), dtype=np.float32)
-    pixels[..., :3] = np.asarray(colour[:3]) * inside[..., None]  # Blender draws icons with premultiplied alpha
+    pixels[..., :3] = np.asarray(color[:3]) * inside[..., None]  # Blender draws icons with premultiplied alpha
     pixels[..., 3] = inside
     return pixels
 

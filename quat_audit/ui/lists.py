@@ -52,7 +52,7 @@ class QUATAUDIT_UL_findings(bpy.types.UIList):
         column = layout.column(align=True)
         column.prop(choices, "search", text="", icon="VIEWZOOM")
         line = column.row(align=True)
-        for severity in icons.COLOURS:
+        for severity in icons.COLORS:
             line.prop(choices, f"show_{severity}", text="", icon_value=icons.of(severity), toggle=True)
         line.prop(choices, "rule", text="")
         column.prop(choices, "bone", text="", icon="BONE_DATA", placeholder="Bone")

@@ -21,8 +21,8 @@ PROFILE_ITEMS = tuple((p.name.upper(), p.label, p.description) for p in PROFILES
 DEFAULT_PROFILE = "EVERYTHING"
 
 
-def _new_colours(self: Any, context: Any) -> None:
-    icons.paint(colours(self))
+def _new_colors(self: Any, context: Any) -> None:
+    icons.paint(colors(self))
 
 
 class Preferences(bpy.types.AddonPreferences):
@@ -77,8 +77,8 @@ class Preferences(bpy.types.AddonPreferences):
         size=3,
         min=0.0,
         max=1.0,
-        default=icons.COLOURS["error"],
-        update=_new_colours,
+        default=icons.COLORS["error"],
+        update=_new_colors,
     )
     warning_color: FloatVectorProperty(  # type: ignore[valid-type]
         name="Warnings",
@@ -87,8 +87,8 @@ class Preferences(bpy.types.AddonPreferences):
         size=3,
         min=0.0,
         max=1.0,
-        default=icons.COLOURS["warning"],
-        update=_new_colours,
+        default=icons.COLORS["warning"],
+        update=_new_colors,
     )
     note_color: FloatVectorProperty(  # type: ignore[valid-type]
         name="Notes",
@@ -97,9 +97,9 @@ class Preferences(bpy.types.AddonPreferences):
         size=3,
         min=0.0,
         max=1.0,
-        default=icons.COLOURS["note"],
+        default=icons.COLORS["note"],
         translation_context=CONTEXT,
-        update=_new_colours,
+        update=_new_colors,
     )
 
     audit_after_import: BoolProperty(  # type: ignore[valid-type]
@@ -129,7 +129,7 @@ class Preferences(bpy.types.AddonPreferences):
             value.prop(self, name, text="")
 
         column = layout.column(heading="Colors")
-        for severity in icons.COLOURS:
+        for severity in icons.COLORS:
             column.prop(self, f"{severity}_color")
 
         column = layout.column(heading="Automatic")
@@ -160,9 +160,9 @@ def get_or_default(context: Any) -> Any:
     return get(context) or _Defaults()
 
 
-def colours(preferences: Any) -> dict[str, tuple[float, ...]]:
+def colors(preferences: Any) -> dict[str, tuple[float, ...]]:
     """Severity → color."""
-    return {s: tuple(getattr(preferences, f"{s}_color", default)) for s, default in icons.COLOURS.items()}
+    return {s: tuple(getattr(preferences, f"{s}_color", default)) for s, default in icons.COLORS.items()}
 
 
 def settings(profile: str, preferences: Any) -> Settings:
@@ -179,7 +179,7 @@ def settings(profile: str, preferences: Any) -> Settings:
 
 def register() -> None:
     preferences = get(bpy.context)
-    icons.paint(colours(preferences) if preferences is not None else icons.COLOURS)
+    icons.paint(colors(preferences) if preferences is not None else icons.COLORS)
 
 
 def unregister() -> None:

@@ -48,25 +48,46 @@ def test_an_unsafe_fix_is_carried_out_by_an_unsafe_run_only() -> None:
     assert done.subject is not clip and [a.code for a in done.applied] == ["QA999"]
 
 
-def test_of_a_finding_with_safe_and_unsafe_places_the_unsafe_run_gets_the_unsafe_ones() -> None:
-    """Keys of one track: the safe part is refused by its proof, and must not ride along with the unsafe part."""
-    clip = flipped()
-    given: list[tuple[bool, list[str]]] = []
+def test_of_a_finding_with_safe_and_unsafe_places_the_unsafe_fix_gets_the_unsafe_ones() -> None:
+    """The safe place is repaired with proof; what the unsafe fix is asked for is the other one."""
+    given: list[tuple[bool, tuple[str, ...]]] = []
 
     def find_both(clip: Clip, limits: Limits) -> list[Finding]:
         (one,) = everywhere(clip)
-        both = replace(one.occurrences.at(np.zeros(2, dtype=np.int64)))
+        both = one.occurrences.at(np.zeros(2, dtype=np.int64))
         codes = both.codes.copy()
         codes[:, 2] = [2, 1]  # safe, unsafe
         return [replace(one, occurrences=replace(both, codes=codes))]
 
     def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Clip:
-        given.append((unsafe, [str(x) for f in findings for x in f.occurrences.fix]))
+        given.append((unsafe, tuple(str(x) for f in findings for x in f.occurrences.fix)))
+        every = np.arange(len(clip.curves.co))
+        return clip if unsafe else scale_keys(clip, every, -np.ones(len(every), dtype=clip.curves.co.dtype))
+
+    repair_clip(flipped(), [a_rule(find_both, fix)], unsafe=True)
+    assert {kinds for unsafe, kinds in given if unsafe} == {("unsafe",)}
+    assert {kinds for unsafe, kinds in given if not unsafe} == {("safe", "unsafe")}
+
+
+def test_a_path_whose_safe_part_was_refused_is_left_alone_by_an_unsafe_run() -> None:
+    """A fix may work on whole paths: then the refused part would ride along."""
+    clip = flipped()
+    asked: list[bool] = []
+
+    def find_both(clip: Clip, limits: Limits) -> list[Finding]:
+        (one,) = everywhere(clip)
+        both = one.occurrences.at(np.zeros(2, dtype=np.int64))
+        codes = both.codes.copy()
+        codes[:, 2] = [2, 1]
+        return [replace(one, occurrences=replace(both, codes=codes))]
+
+    def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Clip:
+        asked.append(unsafe)
         return turn_a_key(clip)
 
-    repair_clip(clip, [a_rule(find_both, fix)], unsafe=True)
-    assert {tuple(kinds) for unsafe, kinds in given if unsafe} == {("unsafe",)}
-    assert {tuple(kinds) for unsafe, kinds in given if not unsafe} == {("safe", "unsafe")}
+    done = repair_clip(clip, [a_rule(find_both, fix)], unsafe=True)
+    assert done.subject is clip and done.applied == () and len(done.refused) == 1
+    assert asked and not any(asked)
 
 
 # ---- a fixed point ----------------------------------------------------------------------------------------

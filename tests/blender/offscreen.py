@@ -30,17 +30,17 @@ def need_gpu() -> None:
 
 
 def drawn(draw: Callable[[], Any], size: int = SIZE) -> tuple[np.ndarray, np.ndarray]:
-    """What is drawn into an empty buffer: (size, size, 4) colours and (size, size) depth, 0 near, 1 far or nothing."""
+    """What is drawn into an empty buffer: (size, size, 4) colors and (size, size) depth, 0 near, 1 far or nothing."""
     buffer = gpu.types.GPUOffScreen(size, size, format="RGBA32F")
     with buffer.bind():
         frame = gpu.state.active_framebuffer_get()
         frame.clear(color=(0.0, 0.0, 0.0, 0.0), depth=1.0)
         draw()
-        colour = frame.read_color(0, 0, size, size, 4, 0, "FLOAT")
+        color = frame.read_color(0, 0, size, size, 4, 0, "FLOAT")
         depth = frame.read_depth(0, 0, size, size)
     buffer.free()
     return (
-        np.array(colour.to_list(), dtype=np.float64).reshape(size, size, 4),
+        np.array(color.to_list(), dtype=np.float64).reshape(size, size, 4),
         np.array(depth.to_list(), dtype=np.float64).reshape(size, size),
     )
 

@@ -54,7 +54,7 @@ def make_mesh(name: str, vertices: np.ndarray, rig: Any, weights: list[dict[str,
 
 
 def random_rig(seed: int, *, bones: int = 9, vertices: int = 400, influences: int = 5) -> tuple[Any, Any]:
-    """(mesh object, armature object): a tree of bones in any direction, weights anywhere on it, not normalised."""
+    """(mesh object, armature object): a tree of bones in any direction, weights anywhere on it, not normalized."""
     rng = np.random.default_rng(seed)
     parents = [-1, *[int(rng.integers(0, n)) for n in range(1, bones)]]
     heads, tails = np.zeros((bones, 3)), np.zeros((bones, 3))

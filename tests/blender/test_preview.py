@@ -92,7 +92,7 @@ def volume(obj: Any, points: np.ndarray) -> float:
 
 @pytest.mark.usefixtures("no_pictures")
 def test_a_cut_of_influences_against_blender(tmp_path: Path) -> None:
-    """Six influences a vertex against the four heaviest, renormalised, on Blender's own meshes."""
+    """Six influences a vertex against the four heaviest, renormalized, on Blender's own meshes."""
     obj, rig = skinned.random_rig(5, influences=6)
     skinned.random_pose(rig, np.random.default_rng(5))
     bpy.context.view_layer.update()

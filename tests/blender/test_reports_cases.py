@@ -204,7 +204,7 @@ def test_repaired_with_unsafe_fixes_once_and_for_all(cases, name):
 
 
 def negated(q: np.ndarray) -> np.ndarray:
-    """The signs that make neighbours agree, one by one: the first key keeps its own. A zero dot keeps its sign."""
+    """The signs that make neighbors agree, one by one: the first key keeps its own. A zero dot keeps its sign."""
     result = [list(q[0])]
     for row in q[1:]:
         dot = math.fsum(a * b for a, b in zip(row, result[-1], strict=True))

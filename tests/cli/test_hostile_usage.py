@@ -233,19 +233,19 @@ def test_names_that_begin_with_a_dash(folder: Path, capsys: pytest.CaptureFixtur
 EVIL = "a\x1b]0;owned\x07\n\x9b31m\u202e"
 
 
-@pytest.mark.parametrize("colour", [False, True])
-def test_names_are_shown_and_not_obeyed(colour: bool) -> None:
+@pytest.mark.parametrize("color", [False, True])
+def test_names_are_shown_and_not_obeyed(color: bool) -> None:
     rows = [
         FileReport(f"1{EVIL}.glb"),
         FileReport(f"2{EVIL}.glb", "failed", f"no {EVIL}"),
         FileReport("3.glb", not_evaluated=[(EVIL, EVIL)]),
     ]
-    said = FORMATS["text"](Report(rows), colour=colour)
-    plain = re.sub(r"\x1b\[\d+m", "", said) if colour else said
+    said = FORMATS["text"](Report(rows), color=color)
+    plain = re.sub(r"\x1b\[\d+m", "", said) if color else said
     assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", plain)
     shown = r"a\x1b]0;owned\x07\n\x9b31m\u202e"
     assert f"1{shown}.glb" in plain and f"2{shown}.glb: no {shown}" in plain and f"{shown}: {shown}" in plain
-    assert ("\x1b[" in said) == colour
+    assert ("\x1b[" in said) == color
 
 
 def test_error_lines_and_usage_do_not_obey_either(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -356,7 +356,7 @@ def test_a_second_ctrl_c_never_leaves_a_changed_file_that_is_said_to_be_skipped(
     with monkeypatch.context() as patch:
         patch.setattr(f"quat_audit.run.publish.{moment}", pressed)
         said: list[Report] = []
-        patch.setattr(cli.reports, "parts", lambda name, report, colour: iter(said.append(report) or ()))
+        patch.setattr(cli.reports, "parts", lambda name, report, color: iter(said.append(report) or ()))
         assert cli.main(["fix", "in", "--in-place", "--format", "json"]) == 2
     first, second = said[0].files
     if moment == "_same_bytes":  # nothing was touched yet

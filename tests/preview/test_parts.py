@@ -182,7 +182,7 @@ def test_cropped_triangles_cover_the_same_and_stay_inside() -> None:
     part = cropped(patch, -1.0, -0.5, 1.0, 0.75)
     assert part.points[:, 0].min() >= -1 - 1e-9 and part.points[:, 0].max() <= 1 + 1e-9
     assert part.points[:, 1].min() >= -0.5 - 1e-9 and part.points[:, 1].max() <= 0.75 + 1e-9
-    np.testing.assert_allclose(part.colours, part.points * 0.1 + 0.5, atol=1e-12)  # linear, so kept by cutting
+    np.testing.assert_allclose(part.colors, part.points * 0.1 + 0.5, atol=1e-12)  # linear, so kept by cutting
     assert part.shade == 0.5
     samples = rng.uniform([-1, -0.5], [1, 0.75], (4000, 2))
     for before, after in ((patch, part),):

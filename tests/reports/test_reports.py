@@ -174,10 +174,10 @@ def test_a_finding_has_its_fingerprint_wherever_it_stands() -> None:
     schemas.check(_strict(json_report.render(report)), schemas.REPORT)
 
 
-@pytest.mark.parametrize("colour", [False, True])
-def test_colour_only_when_asked_and_it_changes_nothing_else(colour: bool) -> None:
-    shown = text.render(full_report(), colour=colour)
-    assert ("\x1b[" in shown) is colour
+@pytest.mark.parametrize("color", [False, True])
+def test_color_only_when_asked_and_it_changes_nothing_else(color: bool) -> None:
+    shown = text.render(full_report(), color=color)
+    assert ("\x1b[" in shown) is color
     assert re.sub(r"\x1b\[\d+m", "", shown) == text.render(full_report())
 
 

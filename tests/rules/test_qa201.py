@@ -65,17 +65,17 @@ CASES: dict[str, tuple[list[float], list[float], list[tuple[tuple[float, float],
     "360→15": ([1, 40], [360, 15], [((1, 40), "ambiguous", "note", "unsafe")]),
     "376→132": ([1, 50], [376, 132], [((1, 50), "ambiguous", "note", "unsafe")]),
     "three frames is sparse": ([1, 4], [0, 340], [((1, 4), "ambiguous", "note", "unsafe")]),
-    "neighbours go on": (
+    "neighbors go on": (
         [1, 11, 21, 31],
         [100, 140, -180, -140],
         [((11, 21), "visible", "error", "safe")],
     ),
-    "neighbours spin": (
+    "neighbors spin": (
         [1, 6, 11, 21],
         [20, 190, 360, 700],  # 34° a frame throughout
         [((11, 21), "ambiguous", "note", "unsafe")],
     ),
-    "neighbours hold": ([1, 11, 21, 31], [5, 5, 350, 350], [((11, 21), "ambiguous-straddling", "warning", "unsafe")]),
+    "neighbors hold": ([1, 11, 21, 31], [5, 5, 350, 350], [((11, 21), "ambiguous-straddling", "warning", "unsafe")]),
     "the next key alone goes on": ([1, 11, 21], [170, -170, -150], [((1, 11), "visible", "error", "safe")]),
     "the key before alone goes on": ([1, 11, 21], [330, 350, 10], [((11, 21), "visible", "error", "safe")]),
     # Spins that slow down, settle or drift: no neighbour may turn them into wraps.

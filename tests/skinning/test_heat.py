@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Heat maps: each vertex's figure, against closed forms and against whole meshes; the colours of the scale."""
+"""Heat maps: each vertex's figure, against closed forms and against whole meshes; the colors of the scale."""
 
 from __future__ import annotations
 
@@ -81,17 +81,17 @@ def test_an_unknown_kind_is_an_error() -> None:
         heat.heat(skin, scalar.bend(skin, X, [0.0]), heat.Kind("stretch", "", "%"))
 
 
-def test_colours_run_along_the_ramp() -> None:
+def test_colors_run_along_the_ramp() -> None:
     steps = len(heat.RAMP) - 1
     at = np.linspace(0.0, 3.0, steps + 1)
-    np.testing.assert_allclose(heat.colours(at, 3.0), heat.RAMP, atol=1e-6)
-    middle = heat.colours([0.5 * 3.0 / steps], 3.0)[0]
+    np.testing.assert_allclose(heat.colors(at, 3.0), heat.RAMP, atol=1e-6)
+    middle = heat.colors([0.5 * 3.0 / steps], 3.0)[0]
     np.testing.assert_allclose(middle, (np.array(heat.RAMP[0]) + heat.RAMP[1]) / 2, atol=1e-6)
     np.testing.assert_allclose(
-        heat.colours([np.nan, -1.0, 9.0], 3.0), [heat.RAMP[0], heat.RAMP[0], heat.RAMP[-1]], atol=1e-6
+        heat.colors([np.nan, -1.0, 9.0], 3.0), [heat.RAMP[0], heat.RAMP[0], heat.RAMP[-1]], atol=1e-6
     )
-    np.testing.assert_allclose(heat.colours([0.0, 5.0], 0.0), [heat.RAMP[0]] * 2)
-    assert heat.colours(np.zeros((2, 0)), 1.0).shape == (2, 0, 3)
+    np.testing.assert_allclose(heat.colors([0.0, 5.0], 0.0), [heat.RAMP[0]] * 2)
+    assert heat.colors(np.zeros((2, 0)), 1.0).shape == (2, 0, 3)
 
 
 @pytest.mark.parametrize(

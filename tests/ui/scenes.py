@@ -90,4 +90,4 @@ def why_grey(operator: Any, **options: Any) -> str:
         text = str(error)
         assert ".poll()" in text, text
         return text.split(".poll()")[1].strip()
-    raise AssertionError(f"{operator} is not grey")
+    raise AssertionError(f"{operator} is not gray")

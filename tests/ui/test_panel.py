@@ -51,7 +51,7 @@ def test_findings_and_detail_show_only_when_there_are_some() -> None:
     text = detail.text
     for part in (
         "Arm",
-        "Neighbouring keys in opposite hemispheres",
+        "Neighboring keys in opposite hemispheres",
         "Frames 11→21: swings 340.0° where 20.0° suffices",
         "Walk",
         "Safe fix: no keyed pose changes",
@@ -68,7 +68,7 @@ def test_a_line_of_the_list() -> None:
     item = choices.rows[0]
     lists.QUATAUDIT_UL_findings.draw_item(None, bpy.context, layout, choices, item, 0, choices, "active", 0)
     assert layout.calls == [("prop", "checked"), *(("label", text) for text in ("Arm", "flip", "340° 11"))]
-    assert set(icons._collection[0]) == set(icons.COLOURS)
+    assert set(icons._collection[0]) == set(icons.COLORS)
 
 
 def test_a_draw_does_the_same_work_for_twenty_and_for_a_thousand_findings() -> None:
@@ -232,7 +232,7 @@ def test_a_new_file_starts_with_the_profile_of_the_preferences(prefs) -> None:
     assert choices.profile == "FILM"
 
 
-def test_colours_are_painted_anew(prefs) -> None:
+def test_colors_are_painted_anew(prefs) -> None:
     number = icons.of("error")
     prefs.error_color = (0.0, 0.0, 1.0)
     assert icons.of("error") == number

@@ -18,7 +18,7 @@ from mathutils import Matrix
 
 from ...arrays import Floats
 from ...skinning import dual_quaternion, linear
-from ...skinning.heat import KINDS, Kind, colours, heat
+from ...skinning.heat import KINDS, Kind, colors, heat
 from ...skinning.shader_tables import tables, texture, transforms
 from ...skinning.skin import Motion, Skin
 from ...skinning.weights import ENGINE_INFLUENCES
@@ -41,10 +41,10 @@ class Look:
         clip: (4, 4) mesh space to clip space.
         method: LBS or DQS, which positions are drawn.
         kind: the heat map on them; None: `tint`.
-        top: figure of the last colour of the scale.
+        top: figure of the last color of the scale.
         tint: red, green, blue, 0 to 1.
         opacity: 0 to 1.
-        light: how strong the lamp is, 0: colours as they are.
+        light: how strong the lamp is, 0: colors as they are.
         lamp: (3,) direction of the lamp in mesh space; either side of a face is lit.
     """
 
@@ -108,11 +108,11 @@ class GpuSkin:
 
 
 class NumpySkin:
-    """The same drawn by Blender's own shader from positions and colours that NumPy computes for each pose and look.
+    """The same drawn by Blender's own shader from positions and colors that NumPy computes for each pose and look.
 
     Attributes:
         why_slow: why it is used.
-        uploaded_bytes: of positions and colours, of the last draw.
+        uploaded_bytes: of positions and colors, of the last draw.
     """
 
     def __init__(self, skin: Skin, most: int = ENGINE_INFLUENCES, why_slow: str = "") -> None:
@@ -137,7 +137,7 @@ class NumpySkin:
         if look.kind is None:
             rgb = np.tile(np.array(look.tint, dtype=np.float32), (len(positions), 1))
         else:
-            rgb = colours(self._computed("heat", look.kind.name), look.top)
+            rgb = colors(self._computed("heat", look.kind.name), look.top)
         shade = 1.0 - look.light + look.light * (_LEAST_LIGHT + (1.0 - _LEAST_LIGHT) * self._lit(positions, look.lamp))
         rgba = np.concatenate([rgb * shade[:, None], np.full((len(rgb), 1), look.opacity)], axis=1)
         drawn = batch({"pos": positions, "color": np.ascontiguousarray(rgba, dtype=np.float32)}, self._triangles)

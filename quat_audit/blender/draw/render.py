@@ -30,7 +30,7 @@ LIGHT = (-0.38, 0.52, 0.76)
 DARKEST_AT = -0.45
 # Faces that meet at more than this look like an edge.
 SHARP_DEG = 50.0
-_COLOUR = "Colour"
+_COLOR = "Color"
 _KINDS = ("objects", "meshes", "curves", "cameras", "materials", "worlds", "scenes", "fonts", "images")
 
 
@@ -77,7 +77,7 @@ def _scene(drawing: Drawing) -> Any:
     render.use_sequencer = render.use_compositing = False
     render.image_settings.file_format, render.image_settings.color_mode = "PNG", "RGB"
     render.image_settings.color_depth = "8"
-    # Colours go into the file as they are.
+    # Colors go into the file as they are.
     scene.view_settings.view_transform = "Raw"
     cycles = scene.cycles
     cycles.device, cycles.samples, cycles.seed = "CPU", SAMPLES, 0
@@ -102,15 +102,15 @@ def _link(scene: Any, data: Any) -> Any:
 
 
 def _material(shade: float) -> Any:
-    """It shines in its own colour, less where a shaded face looks away from the light: no light is computed."""
+    """It shines in its own color, less where a shaded face looks away from the light: no light is computed."""
     material = bpy.data.materials.new(NAME)
     tree = compat.with_nodes(material)
     nodes, links = tree.nodes, tree.links
     nodes.clear()
     output, emission = nodes.new("ShaderNodeOutputMaterial"), nodes.new("ShaderNodeEmission")
-    colour = nodes.new("ShaderNodeVertexColor")
-    colour.layer_name = _COLOUR
-    links.new(colour.outputs["Color"], emission.inputs["Color"])
+    color = nodes.new("ShaderNodeVertexColor")
+    color.layer_name = _COLOR
+    links.new(color.outputs["Color"], emission.inputs["Color"])
     links.new(emission.outputs["Emission"], output.inputs["Surface"])
     if shade:
         geometry, dot, map_range = (
@@ -131,7 +131,7 @@ def _joined(patches: list[Patch]) -> Patch:
     return Patch(
         np.concatenate([patch.points for patch in patches]),
         np.concatenate([patch.triangles + start for patch, start in zip(patches, starts, strict=False)]),
-        np.concatenate([patch.colours for patch in patches]),
+        np.concatenate([patch.colors for patch in patches]),
         patches[0].shade,
     )
 
@@ -147,9 +147,9 @@ def _mesh(patch: Patch, material: Any) -> Any:
     mesh.polygons.foreach_set("loop_start", np.arange(0, 3 * count, 3, dtype=np.int32))
     mesh.polygons.foreach_set("use_smooth", np.full(count, patch.shade > 0.0))
     mesh.update(calc_edges=True)
-    colours = mesh.color_attributes.new(_COLOUR, "FLOAT_COLOR", "POINT")
-    rgba = np.concatenate([patch.colours, np.ones((len(patch.points), 1))], axis=1)
-    colours.data.foreach_set("color", rgba.astype(np.float32).ravel())
+    colors = mesh.color_attributes.new(_COLOR, "FLOAT_COLOR", "POINT")
+    rgba = np.concatenate([patch.colors, np.ones((len(patch.points), 1))], axis=1)
+    colors.data.foreach_set("color", rgba.astype(np.float32).ravel())
     if patch.shade:
         mesh.set_sharp_from_angle(angle=np.radians(SHARP_DEG))
     mesh.materials.append(material)
@@ -158,12 +158,12 @@ def _mesh(patch: Patch, material: Any) -> Any:
 
 def _add_labels(scene: Any, labels: list[Label]) -> None:
     """Text objects in Blender's own font, which falls back to others for what it lacks; too long ones made smaller."""
-    inks = {colour: _ink(colour) for colour in dict.fromkeys(label.colour for label in labels)}
+    inks = {color: _ink(color) for color in dict.fromkeys(label.color for label in labels)}
     made = []
     for label in labels:
         text = bpy.data.curves.new(NAME, "FONT")
         text.body, text.size, text.align_x = label.text, label.size, label.align
-        text.materials.append(inks[label.colour])
+        text.materials.append(inks[label.color])
         obj = _link(scene, text)
         obj.location = (label.x, label.y, LABELS)
         made.append((obj, label))
@@ -175,12 +175,12 @@ def _add_labels(scene: Any, labels: list[Label]) -> None:
             obj.scale = (label.width / long,) * 3
 
 
-def _ink(colour: tuple[float, float, float]) -> Any:
+def _ink(color: tuple[float, float, float]) -> Any:
     material = bpy.data.materials.new(NAME)
     tree = compat.with_nodes(material)
     nodes = tree.nodes
     nodes.clear()
     output, emission = nodes.new("ShaderNodeOutputMaterial"), nodes.new("ShaderNodeEmission")
-    emission.inputs["Color"].default_value = (*colour, 1.0)
+    emission.inputs["Color"].default_value = (*color, 1.0)
     tree.links.new(emission.outputs["Emission"], output.inputs["Surface"])
     return material

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The shader that skins: linear and dual quaternion blending, the figures of a heat map, and its colours.
+"""The shader that skins: linear and dual quaternion blending, the figures of a heat map, and its colors.
 
 What it computes is `skinning/linear.py`, `dual_quaternion.py` (Blender's rule of signs) and `heat.py` for one vertex;
 its tables are those of `skinning/shader_tables.py`. Written for OpenGL, Vulkan and Metal alike: plain float attributes,
@@ -95,7 +95,7 @@ void main()
     fewer += limits.x * by_rows(3, vec4(moved_cut, 0.0));
   }
   int kind = int(choice.y + 0.5);
-  colour = tint.rgb;
+  color = tint.rgb;
   if (kind != 0) {
     float value = 0.0;
     if (kind == 1) {
@@ -107,7 +107,7 @@ void main()
     else {
       value = figure(length(by_rows(6, vec4(lbs - fewer, 0.0))));
     }
-    colour = ramp(look.y > 0.0 ? value / look.y : 0.0);
+    color = ramp(look.y > 0.0 ? value / look.y : 0.0);
   }
   place = int(choice.x + 0.5) == 0 ? lbs : dqs;
   gl_Position = clip * vec4(place, 1.0);
@@ -122,7 +122,7 @@ void main()
   vec3 lamp = vec3(choice.zw, sqrt(max(0.0, 1.0 - dot(choice.zw, choice.zw))));
   float size = length(normal);
   float lit = size > 0.0 ? abs(dot(normal, lamp)) / size : 1.0;
-  vec3 shown = colour * mix(1.0, 0.35 + 0.65 * lit, look.x);
+  vec3 shown = color * mix(1.0, 0.35 + 0.65 * lit, look.x);
   if (srgbTarget) {
     /* The buffer takes linear light: Blender sets this, as for its own shaders. */
     shown = mix(shown / 12.92, pow((shown + 0.055) / 1.055, vec3(2.4)), step(vec3(0.04045), shown));
@@ -158,7 +158,7 @@ def compile_shader() -> Any:
     info.sampler(1, "FLOAT_2D", "joints")
     info.sampler(2, "FLOAT_2D", "transforms")
     passed = gpu.types.GPUStageInterfaceInfo("quat_audit_skin")
-    passed.smooth("VEC3", "colour")
+    passed.smooth("VEC3", "color")
     passed.smooth("VEC3", "place")
     info.vertex_out(passed)
     info.fragment_out(0, "VEC4", "result")

@@ -25,7 +25,7 @@ WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT2": 4, "MAT3": 9, "M
 
 
 class Component(NamedTuple):
-    """A componentType: how it is stored, and what a normalised one is divided by."""
+    """A componentType: how it is stored, and what a normalized one is divided by."""
 
     dtype: np.dtype[np.generic]
     scale: float
@@ -259,7 +259,7 @@ def sparse_indices(document: Document, table: Accessors, accessor: int) -> Int64
 
 
 def decode(document: Document, table: Accessors, accessor: int, out: Float64) -> None:
-    """Write the accessor's values into ``out`` (count, width), normalised integers as fractions. Raises InputError."""
+    """Write the accessor's values into ``out`` (count, width), normalized integers as fractions. Raises InputError."""
     component = COMPONENTS[table.code[accessor]]
     shape = out.shape
     if table.buffer[accessor] < 0:

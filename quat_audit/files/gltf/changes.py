@@ -163,7 +163,7 @@ def _tangents(
         kept = ~flipped & ~_differ(was, now)
         new = np.where(flipped, -old, np.where(kept, old, now * FRAME_RATE / reach))
         if np.any(~flipped & ~kept & ~(np.isfinite(reach) & (reach != 0.0))):
-            raise EditError("a handle was changed at a key without a time to its neighbour")
+            raise EditError("a handle was changed at a key without a time to its neighbor")
         parts.append((key * 3 + part, old, new))
     return parts
 

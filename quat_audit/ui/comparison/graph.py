@@ -65,17 +65,17 @@ def _words(box: Box, shown: Any, points: float, unit: float) -> Box:
         y -= line
     between = {"first": frame_number(angles.step[0]), "second": frame_number(angles.step[1])}
     was, now = ({"degrees": figure(Figure(swept, "°")), **between} for swept in angles.swept_deg)
-    for words, colour in (
+    for words, color in (
         (Text("before: turns {degrees} from frame {first} to {second}", was), BEFORE),
         (Text("after: turns {degrees} from frame {first} to {second}", now), AFTER),
     ):
         sample = np.array([[x, y + 0.35 * points], [x + 24 * unit, y + 0.35 * points]])
-        if colour is AFTER:
-            canvas.lines(layout.segments(sample), (*colour, 1.0), 3.5 * unit)
+        if color is AFTER:
+            canvas.lines(layout.segments(sample), (*color, 1.0), 3.5 * unit)
         else:
-            canvas.lines(layout.dashes(sample, 6 * unit, 3 * unit), (*colour, 1.0), 2.0 * unit)
+            canvas.lines(layout.dashes(sample, 6 * unit, 3 * unit), (*color, 1.0), 2.0 * unit)
         said = _wrapped(say(words), width - 32 * unit, points)
-        canvas.text(said[0], x + 32 * unit, y, points, (*colour, 1.0))
+        canvas.text(said[0], x + 32 * unit, y, points, (*color, 1.0))
         y -= line
     bottom = box.y + 2.2 * points
     remarks = [part for remark in shown.remarks for part in _wrapped(say(remark), width, points)]
@@ -117,10 +117,10 @@ def _curves(box: Box, shown: Any, points: float, unit: float, now: float) -> Non
     canvas.lines(layout.segments(after), (*AFTER, 1.0), 3.5 * unit)
     canvas.lines(layout.dashes(before, 6 * unit, 3 * unit), (*BEFORE, 1.0), 2.0 * unit)
     _difference(box, shown, at, points, unit)
-    for keys, colour, number in ((angles.keys_before, BEFORE, 0), (angles.keys_after, KEYED, 1)):
+    for keys, color, number in ((angles.keys_before, BEFORE, 0), (angles.keys_after, KEYED, 1)):
         dots = at(keys, angles.at(keys)[number])
         canvas.discs(dots, 4.0 * unit, (*DARK, 1.0))
-        canvas.discs(dots, 2.8 * unit, (*colour, 1.0))
+        canvas.discs(dots, 2.8 * unit, (*color, 1.0))
 
 
 def _difference(box: Box, shown: Any, at: Any, points: float, unit: float) -> None:

@@ -46,8 +46,8 @@ def _ghosts(shown: Any, flat: Any, unit: float) -> None:
     for row in layout.near_rows(poses.frames, angles.step):
         _ghost(shown, poses.after[row], flat, (*KEYED, 0.07), (*KEYED, 0.45), unit)
     (middle,) = layout.near_rows(poses.frames, [angles.difference_frame])
-    for matrices, colour in ((poses.before[middle], BEFORE), (poses.after[middle], AFTER)):
-        _ghost(shown, matrices, flat, (*colour, 0.28), (*colour, 0.95), unit)
+    for matrices, color in ((poses.before[middle], BEFORE), (poses.after[middle], AFTER)):
+        _ghost(shown, matrices, flat, (*color, 0.28), (*color, 0.95), unit)
 
 
 def _ghost(shown: Any, matrices: Floats, flat: Any, inside: Any, edge: Any, unit: float) -> None:
@@ -90,9 +90,9 @@ def _trail(shown: Any, bone: int, flat: Any, unit: float, now: float, *, main: b
     _dots(before[rows[apart]], BEFORE, 3.0 * unit)
     _dots(after[rows], KEYED, 3.0 * unit)
     if poses.frames[0] <= now <= poses.frames[-1]:
-        for path, colour in ((was, BEFORE), (is_now, AFTER)):
+        for path, color in ((was, BEFORE), (is_now, AFTER)):
             here = flat(np.array([[np.interp(now, poses.frames, path[:, axis]) for axis in range(3)]]))
-            _dots(here, colour, 6.0 * unit)
+            _dots(here, color, 6.0 * unit)
     if main:
         for row in layout.near_rows(poses.frames, angles.step):
             x, y = after[row]
@@ -102,6 +102,6 @@ def _trail(shown: Any, bone: int, flat: Any, unit: float, now: float, *, main: b
                 canvas.text(words, x + 8 * unit, y + 5 * unit, 12 * unit, (*KEYED, 1.0))
 
 
-def _dots(centres: Floats, colour: Any, radius: float) -> None:
-    canvas.discs(centres, 1.45 * radius, (*DARK, 0.9))
-    canvas.discs(centres, radius, (*colour, 1.0))
+def _dots(centers: Floats, color: Any, radius: float) -> None:
+    canvas.discs(centers, 1.45 * radius, (*DARK, 0.9))
+    canvas.discs(centers, radius, (*color, 1.0))

@@ -127,9 +127,9 @@ def _left_of(context: Any) -> float:
     return float(tools.width) if over and tools is not None else 0.0
 
 
-def _write(text: str, x: float, y: float, unit: float, colour: tuple[float, ...] = _WHITE) -> None:
+def _write(text: str, x: float, y: float, unit: float, color: tuple[float, ...] = _WHITE) -> None:
     blf.size(0, _POINTS * unit)
-    blf.color(0, *colour)
+    blf.color(0, *color)
     blf.enable(0, blf.SHADOW)
     blf.shadow(0, 5, 0.0, 0.0, 0.0, 0.8)
     blf.shadow_offset(0, 1, -1)
@@ -160,9 +160,9 @@ def _draw_scale(left: float, bottom: float, unit: float, kind: Kind, top: float)
     y = bottom + _LINE * unit
     steps = len(RAMP) - 1
     points = [(left + width * n / steps, y + up, 0.0) for up in (0.0, height) for n in range(steps + 1)]
-    colours = [(*colour, 1.0) for colour in RAMP] * 2
+    colors = [(*color, 1.0) for color in RAMP] * 2
     faces = [corners for n in range(steps) for corners in _two_triangles(n, steps + 1)]
-    bar = {"pos": np.array(points, dtype=np.float32), "color": np.array(colours, dtype=np.float32)}
+    bar = {"pos": np.array(points, dtype=np.float32), "color": np.array(colors, dtype=np.float32)}
     gpu_skin.batch(bar, np.array(faces, dtype=np.int32)).draw(gpu.shader.from_builtin("SMOOTH_COLOR"))
     for part in (0.0, 0.5, 1.0):
         figure = ticked(part * top)

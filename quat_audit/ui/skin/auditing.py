@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from ...audit.pipeline import Judgement, in_order, judge, judge_in_slices, split_by_ignores
+from ...audit.pipeline import Judgement, ignored_anew, judge, judge_in_slices
 from ...audit.settings import Settings
 from ...blender.skin import mesh as skin
 from ...blender.skin import posed as posed_skin
@@ -97,6 +97,5 @@ def split_anew(obj: Any, shown: AuditResult, settings: Settings) -> AuditResult:
     read = skin.read_object(obj).skin
     if not same_skin(skin_state(read), shown.state):
         return audit_posed(posed_skin.read_posed_object(obj), settings)
-    found = in_order([*(row.finding for row in shown.rows), *(item.finding for item in shown.ignored)])
-    kept, ignored = split_by_ignores(read.ignores, found)
-    return skin_result(shown.address, read, shown.library, Judgement(kept, ignored, shown.not_evaluated))
+    was = Judgement(tuple(row.finding for row in shown.rows), shown.ignored, shown.not_evaluated)
+    return skin_result(shown.address, read, shown.library, ignored_anew(was, read.ignores))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The ghost that the graphics card skins, pixel by pixel, against positions and colours that NumPy computes."""
+"""The ghost that the graphics card skins, pixel by pixel, against positions and colors that NumPy computes."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from tests.blender import offscreen, skinned
 # Where two triangles meet, the last bit of a position decides which of them a pixel shows; so many of the covered
 # pixels may differ.
 OF_PIXELS = 0.002
-# In parts of the depth that the mesh fills, and of full colour.
-DEPTH, COLOUR = 1e-4, 0.01
+# In parts of the depth that the mesh fills, and of full color.
+DEPTH, COLOR = 1e-4, 0.01
 
 
 @pytest.fixture(autouse=True)
@@ -55,10 +55,10 @@ def pictures(made: Any, motion: Motion, look: gpu_skin.Look) -> tuple[np.ndarray
 
 
 def differing(one: tuple[np.ndarray, np.ndarray], other: tuple[np.ndarray, np.ndarray]) -> float:
-    """Part of the pixels that either covers in which colour or depth differ."""
+    """Part of the pixels that either covers in which color or depth differ."""
     covered = (one[1] < 1.0) | (other[1] < 1.0)
     assert covered.mean() > 0.05, "next to nothing is drawn"
-    apart = np.abs(one[0] - other[0]).max(axis=2) > COLOUR
+    apart = np.abs(one[0] - other[0]).max(axis=2) > COLOR
     apart |= np.abs(one[1] - other[1]) > DEPTH
     return float((apart & covered).sum() / covered.sum())
 
@@ -112,14 +112,14 @@ def test_heat_maps(seed: int, kind: heat.Kind) -> None:
             assert differing(mine, pictures(ours, motion, replace(look, kind=other))) > 20 * OF_PIXELS
 
 
-def test_a_cut_to_other_numbers_shows_other_colours() -> None:
+def test_a_cut_to_other_numbers_shows_other_colors() -> None:
     read, motion = posed(1, influences_=8)
     look = look_at(read, motion, 1, kind=heat.CUT, top=50.0)
     found = {most: pictures(gpu_skin.GpuSkin(read, most), motion, look) for most in (1, 2, 8)}
     for most, picture in found.items():
         assert differing(picture, pictures(gpu_skin.NumpySkin(read, most), motion, look)) < OF_PIXELS
     assert differing(found[1], found[2]) > 20 * OF_PIXELS
-    assert np.allclose(found[8][0][found[8][1] < 1.0][:, :3], heat.RAMP[0], atol=COLOUR)
+    assert np.allclose(found[8][0][found[8][1] < 1.0][:, :3], heat.RAMP[0], atol=COLOR)
 
 
 def test_more_rows_than_a_line_of_the_table_holds() -> None:
@@ -164,7 +164,7 @@ def test_what_a_pose_costs_is_its_transforms_alone() -> None:
         bpy.context.view_layer.update()
         made.take(pose.pose_matrices(obj, rig))
         assert made.uploaded_bytes == cost[sides]
-    # A matrix and a quaternion a bone; twice to and from the armature's space, and to millimetres.
+    # A matrix and a quaternion a bone; twice to and from the armature's space, and to millimeters.
     assert cost[12] == cost[120] == 16 * (2 * (3 + 1) + 9)
 
 
@@ -173,9 +173,9 @@ def test_opacity_shows_what_is_behind_and_never_the_ghosts_own_back() -> None:
     bpy.context.view_layer.update()
     made, motion = gpu_skin.GpuSkin(skin.read_object(obj).skin), pose.pose_matrices(obj, rig)
     look = look_at(skin.read_object(obj).skin, motion, 2, tint=(1.0, 0.5, 0.25), opacity=0.5)
-    colour, depth = pictures(made, motion, look)
+    color, depth = pictures(made, motion, look)
     inside = depth < 1.0
-    assert np.allclose(colour[inside][:, :3], np.array([1.0, 0.5, 0.25]) / 2, atol=COLOUR)
+    assert np.allclose(color[inside][:, :3], np.array([1.0, 0.5, 0.25]) / 2, atol=COLOR)
 
 
 def test_in_front_hides_what_is_nearer() -> None:

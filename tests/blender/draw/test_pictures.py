@@ -51,7 +51,7 @@ def panel(picture: np.ndarray, column: int, row: int = 0) -> np.ndarray:
 
 
 def covered(part: np.ndarray) -> np.ndarray:
-    """(height, width) what is not the panel's own colour."""
+    """(height, width) what is not the panel's own color."""
     return np.abs(part - np.array(PANEL)).max(axis=2) > 0.05
 
 
@@ -81,29 +81,29 @@ def test_the_candy_wrapper_is_on_the_left_and_not_on_the_right(tube: np.ndarray)
     assert (covered(panel(tube, 0)) == covered(panel(tube, 2))).mean() > 0.995
 
 
-def test_the_heat_is_at_the_waist_in_the_top_colour(tube: np.ndarray) -> None:
+def test_the_heat_is_at_the_waist_in_the_top_color(tube: np.ndarray) -> None:
     part = panel(tube, 2)
     shown = np.flatnonzero(covered(part).any(axis=1))
     warm = (part[..., 0] > 0.5) & (part[..., 0] - part[..., 2] > 0.35) & (part[..., 1] < 0.5) & covered(part)
     assert warm.any()
     middle = (shown[0] + shown[-1]) / 2
     assert np.abs(np.flatnonzero(warm.any(axis=1)) - middle).max() < 0.15 * len(shown)
-    # Where the two methods agree it is the first colour, dimmed by the light alone.
+    # Where the two methods agree it is the first color, dimmed by the light alone.
     end = part[shown[-1] - 40 : shown[-1] - 20]
-    colour = np.median(end[covered(end)], axis=0)
-    np.testing.assert_allclose(colour / colour.max(), np.array(RAMP[0]) / max(RAMP[0]), atol=0.02)
+    color = np.median(end[covered(end)], axis=0)
+    np.testing.assert_allclose(color / color.max(), np.array(RAMP[0]) / max(RAMP[0]), atol=0.02)
 
 
-def test_the_colour_bar_has_the_colours_of_the_ramp(tube: np.ndarray) -> None:
+def test_the_color_bar_has_the_colors_of_the_ramp(tube: np.ndarray) -> None:
     x = int(panel_x(COLUMNS)) + 12
     bottom, top = HEAD + PANEL_SIZE - 16, HEAD + 34  # rows from the top of the picture
-    for number, colour in enumerate(RAMP):
+    for number, color in enumerate(RAMP):
         y = bottom + (top - bottom) * number / (len(RAMP) - 1)
         inside = min(max(round(y), top + 1), bottom - 2)
         part = (bottom - inside - 0.5) / (bottom - top) * (len(RAMP) - 1)
         low = min(int(part), len(RAMP) - 2)
         expected = np.array(RAMP[low]) + (np.array(RAMP[low + 1]) - RAMP[low]) * (part - low)
-        np.testing.assert_allclose(tube[inside, x], expected, atol=0.02, err_msg=str(colour))
+        np.testing.assert_allclose(tube[inside, x], expected, atol=0.02, err_msg=str(color))
 
 
 def test_there_is_text_beside_the_panels(tube: np.ndarray) -> None:
@@ -132,16 +132,16 @@ def test_the_curve_is_where_the_figures_are(tmp_path: Path) -> None:
     assert blue[bottom - 60 : bottom, graph.LEFT : graph.WIDTH - graph.RIGHT].sum() > 500
 
 
-def test_colours_and_places_are_kept(tmp_path: Path) -> None:
+def test_colors_and_places_are_kept(tmp_path: Path) -> None:
     drawing = Drawing(64, 48)
-    colours = [(0.2, 0.4, 0.6), (0.9, 0.1, 0.5)]
-    drawing.box(8, 4, 24, 20, colours[0])
-    drawing.box(40, 30, 64, 48, colours[1])
+    colors = [(0.2, 0.4, 0.6), (0.9, 0.1, 0.5)]
+    drawing.box(8, 4, 24, 20, colors[0])
+    drawing.box(40, 30, 64, 48, colors[1])
     picture = draw(drawing, tmp_path)
     assert picture.shape == (48, 64, 3)
-    for x0, y0, x1, y1, colour in ((8, 4, 24, 20, colours[0]), (40, 30, 64, 48, colours[1])):
+    for x0, y0, x1, y1, color in ((8, 4, 24, 20, colors[0]), (40, 30, 64, 48, colors[1])):
         inside = picture[48 - y1 + 2 : 48 - y0 - 2, x0 + 2 : x1 - 2]
-        np.testing.assert_allclose(inside, np.broadcast_to(colour, inside.shape), atol=STEP)
+        np.testing.assert_allclose(inside, np.broadcast_to(color, inside.shape), atol=STEP)
     np.testing.assert_allclose(picture[44:, 30:36], np.broadcast_to(PAPER, (4, 6, 3)), atol=STEP)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""QA608's millimetres against Blender: how far its own evaluation moves the vertices when the fix is done."""
+"""QA608's millimeters against Blender: how far its own evaluation moves the vertices when the fix is done."""
 
 from __future__ import annotations
 

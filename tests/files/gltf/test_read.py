@@ -243,7 +243,7 @@ def test_one_bad_channel_does_not_cost_the_others(tmp_path: Path) -> None:
     b.animate(
         channel(times, good),
         channel(times, b.accessor(q[:, :3])),
-        channel(times, good, path="colour"),
+        channel(times, good, path="color"),
         channel(times, good, interpolation="SMOOTH"),
         channel(good, good),
         channel(times, b.accessor(quaternions(12, 3)), 1),
@@ -259,7 +259,7 @@ def test_one_bad_channel_does_not_cost_the_others(tmp_path: Path) -> None:
     name = "animation 'animation 0', channel"
     expected = {
         f"{name} 1": "must have 4 components, has 3",
-        f"{name} 2": "'colour' is unknown",
+        f"{name} 2": "'color' is unknown",
         f"{name} 3": "'SMOOTH' is unknown",
         f"{name} 4": "must be SCALAR",
         f"{name} 5 (/nodes/1/rotation)": "4 key times and 3 values where 4 belong: only the first 3 keys",
@@ -283,7 +283,7 @@ def test_one_bad_channel_does_not_cost_the_others(tmp_path: Path) -> None:
         ({"input": None}, "it has no input accessor"),
         ({"node": 77}, "target node 77 does not exist, there are 3"),
         ({"pointer": "/nodes/9/rotation"}, "/nodes/9/rotation does not exist, there are 3 nodes"),
-        ({"path": "colour", "output": 99}, "output accessor 99 does not exist, there are 2"),
+        ({"path": "color", "output": 99}, "output accessor 99 does not exist, there are 2"),
     ],
 )
 def test_a_channel_that_refers_to_nothing_fails_the_file(change: dict[str, Any], says: str, tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The before and after really drawn, into a picture without a window: its colours are where they should be."""
+"""The before and after really drawn, into a picture without a window: its colors are where they should be."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ def picture(draw, shown) -> np.ndarray:
             gpu.matrix.load_matrix(Matrix.Identity(4))
             gpu.matrix.load_projection_matrix(to_pixels)
             draw(context, shown)
-            colours = frame.read_color(0, 0, WIDTH, HEIGHT, 4, 0, "FLOAT")
+            colors = frame.read_color(0, 0, WIDTH, HEIGHT, 4, 0, "FLOAT")
     finally:
         buffer.free()
-    colours.dimensions = WIDTH * HEIGHT * 4
-    return np.array(colours).reshape(HEIGHT, WIDTH, 4)[..., :3]
+    colors.dimensions = WIDTH * HEIGHT * 4
+    return np.array(colors).reshape(HEIGHT, WIDTH, 4)[..., :3]
 
 
-def like(pixels: np.ndarray, colour) -> np.ndarray:
-    return np.abs(pixels - np.array(colour)).max(axis=-1) < 0.06
+def like(pixels: np.ndarray, color) -> np.ndarray:
+    return np.abs(pixels - np.array(color)).max(axis=-1) < 0.06
 
 
 @pytest.fixture

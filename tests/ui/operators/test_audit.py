@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The audit of keys run at once (EXEC), and what holds for every operator: when it is grey, and how it is described."""
+"""The audit of keys run at once (EXEC), and what holds for every operator: when it is gray, and how it is described."""
 
 from __future__ import annotations
 

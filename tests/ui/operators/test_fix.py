@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""The operators that repair keys: what they change, what they say, and why they are grey."""
+"""The operators that repair keys: what they change, what they say, and why they are gray."""
 
 from __future__ import annotations
 

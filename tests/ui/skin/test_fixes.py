@@ -116,9 +116,9 @@ def test_an_ignored_finding_is_kept_with_the_mesh_and_respected_headless(faulty,
     body, _ = faulty
     audit()
     choose_finding("QA602")
-    properties.state(bpy.context).ignore_reason = "the engine normalises"
+    properties.state(bpy.context).ignore_reason = "the engine normalizes"
     assert ops.ignore("EXEC_DEFAULT") == {"FINISHED"}
-    assert "QA602" not in codes() and [i.reason for _, i in RESULTS.ignored] == ["the engine normalises"]
+    assert "QA602" not in codes() and [i.reason for _, i in RESULTS.ignored] == ["the engine normalizes"]
     assert [i.code for i in ignore.list_ignores(body)] == ["QA602"] and not RESULTS.any_outdated
     assert json.loads(body[ignore.PROPERTY])["ignores"][0]["data_path"] == "vertex_groups"
     assert "QA602" not in {f.code for f in api.audit_mesh(body)}
@@ -132,7 +132,7 @@ def test_an_ignored_finding_is_kept_with_the_mesh_and_respected_headless(faulty,
     bpy.ops.wm.save_as_mainfile(filepath=str(path))
     report = api.audit_file(path)
     assert [(i.finding.code, i.reason) for i in report.ignored if i.finding.code == "QA602"] == [
-        ("QA602", "the engine normalises")
+        ("QA602", "the engine normalizes")
     ]
 
 
