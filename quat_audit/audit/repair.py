@@ -259,7 +259,7 @@ def _fixed(
     assert rule.fix is not None
     with np.errstate(all="ignore"):
         edited: S = rule.fix(subject, findings, rule_limits(rule, settings.limits), unsafe)
-    if edited is subject or not _changes(subject, edited):
+    if edited is subject:
         # Found, called repairable, and nothing done: say so instead of being silent.
         for finding in findings:
             why = Text("its keys do not allow this repair: see the known limits of {code}", {"code": rule.code})

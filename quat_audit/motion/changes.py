@@ -72,8 +72,7 @@ def _owner(path: str) -> str:
 def _keys_by_path(a: Curves, b: Curves) -> dict[str, int]:
     """Data path → times at which a key of one of its curves changed, came or went."""
     if np.array_equal(a.offsets, b.offsets) and np.array_equal(a.ancestor, b.ancestor) and a.data_path == b.data_path:
-        key = np.flatnonzero(changed_keys(a, b))
-        return _count_times(b.data_path, b.curve_of_key()[key], b.co[key, 0])
+        return _changed_by_path(b, changed_keys(a, b))
     kept = same_keys(a, b)
     was = np.flatnonzero(kept >= 0)
     now = kept[was]
@@ -92,6 +91,31 @@ def _keys_by_path(a: Curves, b: Curves) -> dict[str, int]:
     curve = np.concatenate([curve_of_a[gone], len(a) + curve_of_b[new], curve_of_a[was[differs]]])
     time = np.concatenate([a.co[gone, 0], b.co[new, 0], a.co[was[differs], 0]])
     return _count_times(paths, curve, time)
+
+
+def _changed_by_path(curves: Curves, changed: Bools) -> dict[str, int]:
+    """Data path → distinct times of its changed keys (K,)."""
+    touched = np.zeros(len(curves) + 1, dtype=bool)
+    touched[np.searchsorted(curves.offsets, np.flatnonzero(changed), side="right") - 1] = True
+    members: dict[str, list[int]] = {}
+    for curve in np.flatnonzero(touched[:-1]).tolist():
+        members.setdefault(curves.data_path[curve], []).append(curve)
+    found: dict[str, int] = {}
+    apart: list[int] = []
+    for path, of_path in members.items():
+        rows = [curves.rows(curve) for curve in of_path]
+        first = curves.co[rows[0], 0]
+        if all(np.array_equal(first, curves.co[part, 0]) for part in rows[1:]):
+            # Keyed together, as nearly all are: no need to sort times.
+            found[path] = int(np.count_nonzero(np.logical_or.reduce([changed[part] for part in rows])))
+        else:
+            apart += of_path
+    if apart:
+        key = np.flatnonzero(changed)
+        curve = curves.curve_of_key()[key]
+        mine = np.isin(curve, apart)
+        found |= _count_times(curves.data_path, curve[mine], curves.co[key[mine], 0])
+    return found
 
 
 def _count_times(paths: tuple[str, ...], curve: Ints, time: Floats) -> dict[str, int]:

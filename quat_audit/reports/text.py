@@ -149,6 +149,8 @@ def _findings(findings: Sequence[Finding], paint: _Paint) -> Iterator[str]:
             says = f"{finding.where(i)}: {finding.what(i)}"
             yield f"    {who}  {says}  {_tag(finding, str(o.severity[i]), str(o.fix[i]), paint)}"
             who = " " * width
+        if finding.locked:
+            yield f"    {'':<{width}}  {paint(visible(finding.locked), 'quiet')}"
         if len(o) > len(order) > 1:
             yield f"    {'':<{width}}  {paint(f'and {len(o) - len(order):,} more', 'quiet')}"
     rest = findings[MOST_FINDINGS:]
