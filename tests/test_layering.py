@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,62 +19,42 @@ PACKAGE = ROOT / "quat_audit"
 FILES = sorted(PACKAGE.rglob("*.py"))
 
 # From the top. A module may import what stands on a lower line, and its own room; side by side on a line nobody
-# imports the other. A name ending in / is a room with all that is in it; "." is the package's own __init__.
+# imports the other. A line of its own is a permission: a test names those that nobody uses. A name ending in / is a
+# room with all that is in it; "." is the package's own __init__.
 FLOORS = """
     . __main__
-    ui/__init__
-    ui/command
-    cli/
-    ui/hooks ui/menus ui/skin/panel ui/preview/panel
-    ui/operators/ ui/panel ui/preview/operators ui/comparison/operators
-    ui/lists
+    ui/__init__ ui/command
+    cli/ ui/hooks ui/menus ui/skin/panel ui/preview/panel
+    ui/operators/ ui/panel ui/preview/operators ui/comparison/operators ui/lists
     ui/following
     ui/comparison/state ui/preview/state
     ui/comparison/graph ui/preview/drawing
     ui/comparison/view ui/preview/held
-    ui/preview/previewed_mesh
-    ui/repairing
+    ui/preview/previewed_mesh ui/repairing
     ui/skin/
     ui/auditing
     ui/properties ui/preview/properties
-    ui/scope
-    ui/preferences
-    ui/guard
+    ui/scope ui/preferences ui/guard
     ui/wording ui/icons
-    ui/canvas ui/handlers ui/translations ui/windows
-    api
-    run/
-    results/
-    reports/
-    blender/skin/previews
+    ui/canvas ui/handlers ui/translations ui/windows api
+    run/ results/
+    reports/ blender/skin/previews
     blender/skin/show blender/skin/posed blender/draw/render blender/posed_rig
-    blender/skin/mesh
-    blender/write blender/show
-    blender/read
-    blender/skin/reasons blender/draw/ghost
-    blender/open
-    blender/playback blender/pose blender/skin/group_users
-    blender/users blender/ignore blender/draw/shader
-    blender/compat blender/linked blender/saving blender/scripted
-    blender/skin/fingerprint
-    blender/names
-    files/gltf/ files/bvh/ files/fbx
-    files/raw_file
-    comparison/ preview/
-    audit/
+    blender/skin/mesh blender/write blender/show
+    blender/read blender/skin/reasons blender/draw/ghost blender/open
+    blender/playback blender/pose blender/skin/group_users blender/users blender/ignore blender/draw/shader
+    blender/compat blender/linked blender/saving blender/scripted blender/skin/fingerprint
+    blender/names files/gltf/ files/bvh/ files/fbx
+    files/raw_file comparison/ preview/ audit/
     rules/
-    skinning/
-    motion/
-    findings/
-    rotation/
+    skinning/ motion/
+    findings/ rotation/
     errors
     arrays pausing text version
 """
 BPY = {"bmesh", "bpy", "mathutils", "gpu", "addon_utils", "bl_ext", "bpy_extras", "gpu_extras", "idprop", "blf"}
-WITH_BPY = (
-    "blender/",
-    "ui/",
-)  # the only rooms that may import them; the other rooms import these within functions only
+# The only rooms that may import them; the other rooms import these within functions only.
+WITH_BPY = ("blender/", "ui/")
 
 
 class Import(NamedTuple):
@@ -153,6 +134,18 @@ def test_imports_point_down() -> None:
             if other and other != mine and height[other] >= height[mine]:
                 wrong.append(f"{_name(path)}:{found.line} ({mine}) must not import {found.name} ({other})")
     assert not wrong, "\n".join(wrong)
+
+
+def test_no_floor_is_higher_than_its_imports_ask_for() -> None:
+    """Two neighboring lines between which nothing is imported could be one: a permission that nobody uses."""
+    floors = _floors()
+    used = {(_room(_name(p)), _room(found.name)) for p in FILES for found in _imports(p) if found.ours}
+    unused = [
+        f"{' '.join(above)} | {' '.join(below)}"
+        for below, above in pairwise(floors)
+        if not any((high, low) in used for high in above for low in below)
+    ]
+    assert not unused, "\n".join(unused)
 
 
 def test_only_the_adapter_imports_blender_and_nothing_imports_the_package_by_name() -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import ast
 import copy
+import json
 import pickle
+import re
 import string
 from pathlib import Path
 
@@ -107,3 +109,31 @@ def test_the_sections_of_a_rule_are_its_documentation(rule: Rule) -> None:
     ), "the sections together are the whole"
     with pytest.raises(KeyError, match=f"{rule.code} has no section 'Grade'; it has: What it finds"):
         rule.section("Grade")
+
+
+# American English, as Blender's: what the British spell otherwise, in the words that this project needs.
+BRITISH = re.compile(
+    r"neighbour|colour|\bgrey|\bcentre|\bmetre|millimetre|behaviour|licence\b|(?<![-\w])(re)?normalis|recognis|"
+    r"minimis|optimis|initialis|organis|travelled|labelled|modelled|cancelled",
+    re.IGNORECASE,
+)
+
+
+def test_what_users_read_is_american() -> None:
+    root = PACKAGE.parent
+    said = {f"{rule.code} {name}": getattr(rule, name) for rule in RULES for name in ("doc", "summary", "remedy")}
+    said |= {f"{rule.code} sentence": sentence for rule in RULES for sentence in rule.sentences}
+    pages = [
+        root / "README.md",
+        root / "CHANGELOG.md",
+        *(root / "docs").rglob("*.md"),
+        *(root / ".github").rglob("*.*"),
+    ]
+    said |= {page.name: page.read_text(encoding="utf-8") for page in pages if page.is_file()}
+    for path in (PACKAGE / "ui" / "locale").glob("*.json"):
+        said[path.name] = "\n".join(json.loads(path.read_text(encoding="utf-8")))
+    assert len(said) > 100
+    british = {where: found[0] for where, text in said.items() if (found := BRITISH.search(text))}
+    # A rule's name is an identifier that reports and settings keep.
+    kept = {where: word for where, word in british.items() if word != "normalised"}
+    assert not kept

@@ -13,7 +13,7 @@ blur, retiming and resampling show it even where the two keys are on neighboring
 a slerp that takes the short way, but tools that blend components and CUBICSPLINE show it.
 
 ## Grading
-visible (error): at least 1° more than necessary is travelled, over more than one frame. latent (warning): the
+visible (error): at least 1° more than necessary is traveled, over more than one frame. latent (warning): the
 keys are one frame or less apart, or the format slerps. harmless (note): CONSTANT, nothing plays between.
 ambiguous (note): the poses are more than 120° apart, so the long way (a keyed turn of up to 240°) may be meant.
 

@@ -9,7 +9,7 @@ right (QA104 has the others): handles or easing equations that drive the compone
 Blender normalizes what is left: near zero length the pose races through half a turn or more within a frame.
 
 ## Grading
-error when at least 1° more than necessary is travelled over more than one frame, else a note.
+error when at least 1° more than necessary is traveled over more than one frame, else a note.
 
 ## Fix
 Unsafe, since it changes what plays between the keys: keys on the slerp are inserted, close enough that no step

@@ -6,7 +6,7 @@ Meshes whose Armature modifier preserves volume, with the largest distance over 
 what linear blending, all that glTF and FBX files and most engines know, makes of the same pose.
 
 ## Why it matters
-The mesh was modelled and weighted for joints that keep their volume; elsewhere they collapse.
+The mesh was modeled and weighted for joints that keep their volume; elsewhere they collapse.
 
 ## Grading
 warning when the gap is more than `gap_percent` (1) per cent of the mesh, else note; nothing below a tenth of that.
