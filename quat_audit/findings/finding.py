@@ -200,7 +200,7 @@ def encoded(words: npt.ArrayLike, table: Sequence[str], count: int) -> npt.NDArr
         result[given == word] = number
     if np.any(result == len(table)):
         unknown = given[result == len(table)]
-        raise ValueError(f"{unknown.ravel()[0]!r} is none of {', '.join(table)}")
+        raise ValueError(f"{str(unknown.ravel()[0])!r} is none of {', '.join(table)}")
     return np.broadcast_to(result, count)
 
 
