@@ -160,6 +160,7 @@ def test_the_summary_says_what_fix_would_do() -> None:
     assert "3 findings would be repaired by `fix`, 1 needs --unsafe-fixes" in text.render(report)
 
 
+@pytest.mark.tools
 def test_a_finding_has_its_fingerprint_wherever_it_stands() -> None:
     report = full_report()
     report.files[1].ignored = [Ignored(finding("Toe", [5.0], ["note"]), "meant")]
