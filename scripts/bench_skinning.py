@@ -181,7 +181,7 @@ def _ghost(repeat: int, profile: bool, make_rig: Callable[[int, str], tuple[Any,
     from quat_audit.blender import pose
     from quat_audit.blender.draw import ghost
     from quat_audit.blender.skin import mesh as skin
-    from quat_audit.blender.skin.fingerprint import fingerprint
+    from quat_audit.blender.skin.mesh_state import mesh_state
 
     headless_gpu.start()
     armature, _, _ = _chain(make_rig)
@@ -193,7 +193,7 @@ def _ghost(repeat: int, profile: bool, make_rig: Callable[[int, str], tuple[Any,
         made = ghost.GpuSkin(_with_faces(skin.read_object(obj).skin))
 
         def frame(obj: Any = obj, made: Any = made) -> None:
-            fingerprint(obj, armature, bpy.context.scene)
+            mesh_state(obj, armature, bpy.context.scene)
             made.take(pose.pose_as_evaluated(obj, armature, bpy.context.view_layer.depsgraph))
             cost.add(made.uploaded_bytes)
 

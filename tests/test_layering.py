@@ -43,7 +43,7 @@ FLOORS = """
     blender/skin/mesh blender/write blender/show
     blender/read blender/skin/reasons blender/draw/ghost blender/open
     blender/playback blender/pose blender/skin/group_users blender/users blender/ignore blender/draw/shader
-    blender/compat blender/linked blender/saving blender/scripted blender/skin/fingerprint
+    blender/compat blender/linked blender/saving blender/scripted blender/skin/mesh_state
     blender/names files/gltf/ files/bvh/ files/fbx
     files/raw_file comparison/ preview/ audit/
     rules/

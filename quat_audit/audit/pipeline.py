@@ -123,7 +123,7 @@ def rule_limits(rule: AnyRule, overrides: Overrides | None) -> Limits:
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:
     """Worst first, then by code and place."""
-    return sorted(findings, key=lambda f: (-SEVERITIES.index(f.severity), f.code, f.bone, f.data_path, f.subject))
+    return sorted(findings, key=lambda f: (-SEVERITIES.index(f.severity), f.code, f.bone, f.data_path, f.part))
 
 
 def why_ignored(ignores: Sequence[Ignore], finding: Finding) -> str | None:

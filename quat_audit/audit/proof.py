@@ -14,7 +14,7 @@ import numpy as np
 from ..arrays import Bools, Floats, Ints
 from ..findings.report import Proof
 from ..motion.changes import changed_keys, same_keys
-from ..motion.clip import CYCLE_REPEAT_OFFSET, ELASTIC, EULER, QUATERNION, Clip, Curves
+from ..motion.clip import CYCLE_REPEAT_OFFSET, ELASTIC, EULER, QUATERNION, Clip, Curves, RotationKind
 from ..motion.curve import evaluate
 from ..motion.keys import Keys, Steps, assumed_pose, rotation_keys, rotation_steps
 from ..motion.sweep import path_length, played_path, sample_blocks, to_rotation
@@ -119,8 +119,8 @@ def _compare(before: Clip, after: Clip) -> Changes:
 def _partners(before: Clip, after: Clip) -> Ints:
     """(T,) the track of `after` with the same data path and kind (the n-th for the n-th), -1 without."""
 
-    def named(clip: Clip) -> dict[tuple[str, str, int], int]:
-        seen: dict[tuple[str, str], int] = {}
+    def named(clip: Clip) -> dict[tuple[str, RotationKind, int], int]:
+        seen: dict[tuple[str, RotationKind], int] = {}
         result = {}
         for track, (path, kind) in enumerate(zip(clip.tracks.data_path, clip.tracks.kind, strict=True)):
             number = seen.get((path, kind), 0)
@@ -157,7 +157,7 @@ def _same_curve(a: Curves, x: int, b: Curves, y: int) -> bool:
     ) and np.array_equal(a.interpolation[left], b.interpolation[right])
 
 
-def _compare_kind(before: Clip, after: Clip, kind: str, tracks: Ints, partner: Ints, changes: Changes) -> None:
+def _compare_kind(before: Clip, after: Clip, kind: RotationKind, tracks: Ints, partner: Ints, changes: Changes) -> None:
     keys, steps = rotation_keys(before, kind), rotation_steps(before, kind)
     after_keys = rotation_keys(after, kind)
     chosen = np.zeros(len(before.tracks), dtype=bool)
@@ -271,7 +271,7 @@ def _touched(a: Curves, b: Curves, keys: Keys) -> Bools:
     return result
 
 
-def _steps_of(after: Clip, kind: str, steps: Steps) -> Steps:
+def _steps_of(after: Clip, kind: RotationKind, steps: Steps) -> Steps:
     """The same steps with the interpolation that the edited clip plays."""
     now = rotation_steps(after, kind)
     if len(now.first) == len(steps.first) and np.array_equal(now.first, steps.first):
@@ -349,7 +349,7 @@ def _kept_rotations(before: Clip, after: Clip, keys: Keys, partner: Ints) -> Flo
     return result
 
 
-def _rotations_at(clip: Clip, kind: str, tracks: Ints, time: Floats) -> Floats:
+def _rotations_at(clip: Clip, kind: RotationKind, tracks: Ints, time: Floats) -> Floats:
     """Unit quaternions (P, 4) that the curves of `tracks` (P,) give at times (P,), component by component."""
     keys = rotation_keys(clip, kind)
     n = keys.value.shape[1]

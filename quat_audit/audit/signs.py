@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection
+from typing import Final, Literal
 
 import numpy as np
 
@@ -23,7 +24,9 @@ from ..text import Text
 from .proof import LENGTH_TOLERANCE_DEG, compare, prove
 from .repair import Repair
 
-ALIGN, FLIP = "align", "flip"
+How = Literal["align", "flip"]
+ALIGN: Final = "align"
+FLIP: Final = "flip"
 # As QA104 has it: within it both ways are equally short, and no sign is the right one.
 HALF_TURN_DOT = 1e-3
 
@@ -50,7 +53,7 @@ def flip_selected(clip: Clip, selected: Bools) -> Clip:
     return _negate(clip, keys, np.flatnonzero(_whole_rows(keys, selected) & keys.valid))
 
 
-def change_signs(clip: Clip, selected: Bools, how: str) -> Repair[Clip]:
+def change_signs(clip: Clip, selected: Bools, how: How) -> Repair[Clip]:
     """ALIGN or FLIP the selected keys, proven as a repair is.
 
     Both leave every keyed rotation as it was; aligning never lengthens the path between keys either (flipping does
@@ -125,7 +128,7 @@ def _without(clip: Clip, selected: Bools, refused: Collection[str]) -> Bools:
     return np.asarray(selected & allowed[clip.curves.curve_of_key()])
 
 
-def _unproven(before: Clip, after: Clip, how: str) -> dict[str, str]:
+def _unproven(before: Clip, after: Clip, how: How) -> dict[str, str]:
     """Data path → why, for every track on which an edit would break its promise."""
     changes = compare(before, after)
     bad: dict[str, str] = {}

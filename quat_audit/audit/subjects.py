@@ -45,8 +45,8 @@ def as_played(rule: AnyRule, subject: Subject, found: list[Finding]) -> list[Fin
     if rule.keys_only or not isinstance(subject, Clip):
         return found
     if any(subject.curves.unevaluable):
-        found = [finding for finding in found if not _why_unjudged(subject, finding.subject)]
-    return [_as_note(finding) if _unplayed(subject, finding.subject) else finding for finding in found]
+        found = [finding for finding in found if not _why_unjudged(subject, finding.part)]
+    return [_as_note(finding) if _unplayed(subject, finding.part) else finding for finding in found]
 
 
 def _as_note(finding: Finding) -> Finding:

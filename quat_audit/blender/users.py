@@ -9,11 +9,11 @@ from typing import Any
 
 import bpy
 
-from ..motion.clip import AXIS_ANGLE, EULER, EULER_ORDERS, QUATERNION
+from ..motion.clip import AXIS_ANGLE, EULER, EULER_ORDERS, QUATERNION, RotationKind
 from . import compat
 
 # Property → kind of rotation. Blender has no delta_rotation_axis_angle.
-ROTATIONS = {
+ROTATIONS: dict[str, RotationKind] = {
     "rotation_quaternion": QUATERNION,
     "rotation_euler": EULER,
     "rotation_axis_angle": AXIS_ANGLE,

@@ -14,7 +14,7 @@ from typing import Any, Final, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from ..arrays import Floats, Ints, Strings
+from ..arrays import Bools, Floats, Ints, Strings
 from ..text import Text, frame_words
 
 Severity = Literal["note", "warning", "error"]
@@ -30,7 +30,7 @@ SAFE: Final = "safe"
 FIX_KINDS: Final[tuple[FixKind, ...]] = get_args(FixKind)  # rising
 
 # The class of a place, in the words of its rule. What they mean stands under Grading in the rule's documentation.
-Kind = Literal[
+PlaceClass = Literal[
     "visible", "latent", "harmless", "ambiguous", "ambiguous-straddling", "kept",
     "time", "value", "handle", "zero", "forbidden", "mistimed", "slight", "half-turn", "fragile",
     "dead", "both", "unknown", "delta", "twice", "all", "some", "duplicate", "two-values", "decreasing",
@@ -78,7 +78,7 @@ class Occurrences:
     rows: Ints
     codes: npt.NDArray[np.uint8]
     values: Floats
-    kinds: tuple[Kind, ...]
+    kinds: tuple[PlaceClass, ...]
     measures: tuple[str, ...]
     names: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
@@ -158,7 +158,7 @@ def make_occurrences(
     measured: Mapping[str, npt.ArrayLike],
     sentence: npt.ArrayLike = 0,
     names: Mapping[str, Sequence[str] | Strings | str] | None = None,
-    kinds: tuple[Kind, ...],
+    kinds: tuple[PlaceClass, ...],
 ) -> Occurrences:
     """Occurrences from words and columns; what is the same at all N places may be given once.
 
@@ -192,6 +192,24 @@ def make_occurrences(
     )
 
 
+def classes(conditions: Sequence[Bools], names: Sequence[PlaceClass], default: PlaceClass) -> Strings:
+    """(N,) the class of each place: the name of the first condition (N,) that holds.
+
+    Classes are chosen, picked and asked for by these three functions, so that mypy finds a misspelt one.
+    """
+    return np.asarray(np.select(list(conditions), list(names), default=default))
+
+
+def picked(names: Sequence[PlaceClass], which: Ints) -> Strings:
+    """(N,) the class of each place by its number (N,) among some."""
+    return np.asarray(np.array(names, dtype=np.str_)[which])
+
+
+def has_class(kind: Strings, *names: PlaceClass) -> Bools:
+    """(N,) whether the class of a place is one of these."""
+    return np.asarray(np.isin(kind, names))
+
+
 def encoded(words: npt.ArrayLike, table: Sequence[str], count: int) -> npt.NDArray[np.uint8]:
     """(N,) numbers within a table of words (N,), or of one for all. ValueError for a word that is not in it."""
     given = np.asarray(words, dtype=np.str_)
@@ -221,7 +239,7 @@ class Finding:
         locator: how its places are told.
         seconds_rate: frames per second where the source counts in seconds, 0.0 where it counts in frames.
         about: what was judged.
-        subject: the number of the track or curve within the subject, -1: the subject itself. For its rule's fix only.
+        part: the number of the track or curve within the subject, -1: the subject itself. For its rule's fix only.
         locked: why it must not be repaired here; "" when it may.
     """
 
@@ -242,7 +260,7 @@ class Finding:
     locator: Locator = "keys"
     seconds_rate: float = 0.0
     about: About = "clip"
-    subject: int = -1
+    part: int = -1
     locked: str = ""
 
     def __hash__(self) -> int:

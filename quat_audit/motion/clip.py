@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -32,8 +32,11 @@ SLERP = 32
 # Easing of such a segment (eBezTriple_Easing).
 EASE_AUTO, EASE_IN, EASE_OUT, EASE_IN_OUT = 0, 1, 2, 3
 
-QUATERNION, EULER, AXIS_ANGLE = "QUATERNION", "EULER", "AXIS_ANGLE"
-COMPONENTS = {QUATERNION: 4, EULER: 3, AXIS_ANGLE: 4}
+RotationKind = Literal["QUATERNION", "EULER", "AXIS_ANGLE"]
+QUATERNION: Final = "QUATERNION"
+EULER: Final = "EULER"
+AXIS_ANGLE: Final = "AXIS_ANGLE"
+COMPONENTS: Final[dict[RotationKind, int]] = {QUATERNION: 4, EULER: 3, AXIS_ANGLE: 4}
 EULER_ORDERS = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
 
 # Modes of a Cycles modifier outside the keyed range (eFMod_Cycling_Modes).
@@ -129,7 +132,7 @@ class Tracks:
 
     data_path: tuple[str, ...]
     bone: tuple[str, ...]
-    kind: tuple[str, ...]
+    kind: tuple[RotationKind, ...]
     order: tuple[str, ...]
     modes: tuple[tuple[str, ...], ...]
     curves: Ints
@@ -140,9 +143,9 @@ class Tracks:
         return len(self.data_path)
 
 
-def kind_played(mode: str) -> str:
+def kind_played(mode: str) -> RotationKind:
     """The kind of channel that a rotation mode plays."""
-    return EULER if mode in EULER_ORDERS else mode
+    return EULER if mode in EULER_ORDERS else cast(RotationKind, mode)
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,7 +230,7 @@ class Track:
 
     data_path: str
     bone: str
-    kind: str
+    kind: RotationKind
     curves: tuple[int, int, int, int]
     order: str = "XYZ"
     modes: tuple[str, ...] = ()

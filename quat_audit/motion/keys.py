@@ -14,7 +14,7 @@ import numpy as np
 
 from ..arrays import Bools, Floats, Ints
 from ..pausing import pause_point
-from .clip import COMPONENTS, CONSTANT, EULER, QUATERNION, SLERP, Clip
+from .clip import COMPONENTS, CONSTANT, EULER, QUATERNION, SLERP, Clip, RotationKind
 from .curve import evaluate
 
 # Keys of one track this close together are one row. Blender's own tolerance for "the same frame" when it
@@ -40,7 +40,7 @@ class Keys:
         norm: (N,) length of `value`.
     """
 
-    kind: str
+    kind: RotationKind
     tracks: Ints
     offsets: Ints
     member: Ints
@@ -76,7 +76,7 @@ class Steps:
     dot: Floats
 
 
-def rotation_keys(clip: Clip, kind: str) -> Keys:
+def rotation_keys(clip: Clip, kind: RotationKind) -> Keys:
     """The rows of all tracks of a kind (QUATERNION or EULER); computed once a clip."""
     name = f"keys:{kind}"
     if name not in clip.cache:
@@ -85,7 +85,7 @@ def rotation_keys(clip: Clip, kind: str) -> Keys:
     return keys
 
 
-def rotation_steps(clip: Clip, kind: str) -> Steps:
+def rotation_steps(clip: Clip, kind: RotationKind) -> Steps:
     """The pairs of neighboring valid rows of `rotation_keys`; computed once a clip."""
     name = f"steps:{kind}"
     if name not in clip.cache:
@@ -104,7 +104,7 @@ def assumed_pose(clip: Clip) -> Floats:
     return np.where(unknown, 0.0, clip.tracks.pose)
 
 
-def _rotation_keys(clip: Clip, kind: str) -> Keys:
+def _rotation_keys(clip: Clip, kind: RotationKind) -> Keys:
     n = COMPONENTS[kind]
     tracks = np.flatnonzero(np.array([k == kind for k in clip.tracks.kind], dtype=bool))
     if not len(tracks):

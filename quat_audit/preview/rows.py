@@ -9,7 +9,7 @@ import numpy as np
 
 from ..arrays import Floats
 from ..skinning import heat
-from ..skinning.heat import CUT, GAP, LOSS, Kind
+from ..skinning.heat import CUT, GAP, LOSS, HeatMap
 from .figures import Measured, millimeters
 
 MOST_ROWS = 4
@@ -37,7 +37,7 @@ class Row:
     """
 
     frame: int
-    kind: Kind
+    kind: HeatMap
     titles: tuple[str, ...]
     joint: int
     vertex: int
@@ -86,7 +86,7 @@ def _joints(found: Measured, least: float) -> list[tuple[int, int]]:
     return [(int(j), int(gap[:, j].argmax())) for j in many if worst[j] >= max(least, OTHER * found.scan.gap.max())]
 
 
-def _row(found: Measured, frame: int, kind: Kind, titles: tuple[str, ...], joint: int = -1) -> Row:
+def _row(found: Measured, frame: int, kind: HeatMap, titles: tuple[str, ...], joint: int = -1) -> Row:
     """A row; without a joint it is about the one where its figure is largest."""
     scan = found.scan
     values = heat.heat(found.skin, found.motion.part(slice(frame, frame + 1)), kind, most=scan.most)[0]

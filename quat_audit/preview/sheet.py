@@ -14,7 +14,7 @@ import numpy as np
 
 from ..arrays import Floats, Ints
 from ..skinning import dual_quaternion, linear
-from ..skinning.heat import RAMP, Kind, colors
+from ..skinning.heat import RAMP, HeatMap, colors
 from ..text import frame_words
 from . import view
 from .drawing import FLOOR, INK, MESH, PANEL, PAPER, QUIET, STRONG, Drawing, Patch, cropped, tick
@@ -254,7 +254,7 @@ def _caption(drawing: Drawing, found: Measured, row: Row, column: int, x: float,
     drawing.label(text, x + 2, y - 22, 17, PANEL_SIZE - 4, color=QUIET)
 
 
-def _bar(drawing: Drawing, kind: Kind, top: float, x: float, y: float) -> None:
+def _bar(drawing: Drawing, kind: HeatMap, top: float, x: float, y: float) -> None:
     """The color bar of a row's heat map."""
     x0, y0, y1 = x + 2, y + 16, y + PANEL_SIZE - 34
     step = (y1 - y0) / (len(RAMP) - 1)

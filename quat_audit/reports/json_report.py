@@ -73,12 +73,12 @@ def _around(report: Report) -> dict[str, Any]:
 
 
 def _file(report: FileReport) -> dict[str, Any]:
-    row: dict[str, Any] = {"path": report.path, **_audit(report)}
+    entry: dict[str, Any] = {"path": report.path, **_audit(report)}
     if report.repair is not None:
-        row["repair"] = _repair(report.repair)
+        entry["repair"] = _repair(report.repair)
     if report.after is not None:
-        row["after"] = _audit(report.after)
-    return row
+        entry["after"] = _audit(report.after)
+    return entry
 
 
 def _audit(report: FileReport) -> dict[str, Any]:
@@ -143,7 +143,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
 
 
 def _repair(repair: FileRepair) -> dict[str, Any]:
-    row: dict[str, Any] = {
+    entry: dict[str, Any] = {
         "applied": [
             {"code": a.code, "tracks": int(a.tracks), "keys_changed": int(a.keys_changed)} for a in repair.applied
         ],
@@ -158,17 +158,17 @@ def _repair(repair: FileRepair) -> dict[str, Any]:
         "output": repair.output,
     }
     if repair.skin_proof.vertices:
-        row["skin_proof"] = {
+        entry["skin_proof"] = {
             "vertices_changed": int(repair.skin_proof.vertices),
             "max_sound_mm": finite(repair.skin_proof.sound_mm),
             "max_moved_mm": finite(repair.skin_proof.moved_mm),
             "frame": _frame(repair.skin_proof.moved_frame),
         }
     if repair.backup:
-        row["backup"] = repair.backup
+        entry["backup"] = repair.backup
     if repair.remark:
-        row["remark"] = repair.remark
-    return row
+        entry["remark"] = repair.remark
+    return entry
 
 
 def finite(value: float) -> float | int | None:

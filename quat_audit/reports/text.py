@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ..findings.finding import ERROR, NOTE, SAFE, SEVERITIES, UNSAFE, WARNING, Finding
+from ..findings.finding import ERROR, FIX_KINDS, NOTE, SAFE, SEVERITIES, UNSAFE, WARNING, Finding, FixKind, Severity
 from ..findings.report import INTERRUPTED, FileReport, Ignored, Report, summary
 from ..rules import RULES
 from ..text import visible
@@ -147,7 +147,8 @@ def _findings(findings: Sequence[Finding], paint: _Paint) -> Iterator[str]:
             continue
         for i in order.tolist():
             says = f"{finding.where(i)}: {finding.what(i)}"
-            yield f"    {who}  {says}  {_tag(finding, str(o.severity[i]), str(o.fix[i]), paint)}"
+            severity, fix = SEVERITIES[int(o.codes[i, 1])], FIX_KINDS[int(o.codes[i, 2])]
+            yield f"    {who}  {says}  {_tag(finding, severity, fix, paint)}"
             who = " " * width
         if finding.locked:
             yield f"    {'':<{width}}  {paint(visible(finding.locked), 'quiet')}"
@@ -180,7 +181,7 @@ def _columns(text: str) -> int:
     return sum(2 if unicodedata.east_asian_width(c) in "WF" else not unicodedata.combining(c) for c in text)
 
 
-def _tag(finding: Finding, severity: str, fix: str, paint: _Paint) -> str:
+def _tag(finding: Finding, severity: Severity, fix: FixKind, paint: _Paint) -> str:
     return paint(f"[{finding.code} {finding.rule}, {severity}, {_FIX_WORDS.get(fix, fix)}]", severity)
 
 

@@ -12,17 +12,20 @@ from __future__ import annotations
 from collections import Counter, OrderedDict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final, Literal
 
 from ..findings.finding import SEVERITIES
 from ..findings.report import FileReport, Ignored
 from ..text import Text
-from .rows import ACTION, KINDS, MESH, Address, AuditResult, Filters, Row, RowKey, moved, sort_key
+from .rows import ACTION, JUDGED, MESH, Address, AuditResult, Filters, Judged, Row, RowKey, moved, sort_key
 
 # States of one clip or mesh that are remembered, so that undo and redo show the right findings at once.
 STATES_KEPT = 12
 
-CURRENT, CHANGED, MISSING = "current", "changed", "missing"
+Standing = Literal["current", "changed", "missing"]
+CURRENT: Final = "current"
+CHANGED: Final = "changed"
+MISSING: Final = "missing"
 
 
 @dataclass
@@ -31,7 +34,7 @@ class _Tracked:
 
     states: OrderedDict[str, AuditResult]
     shown: AuditResult
-    standing: str = CURRENT
+    standing: Standing = CURRENT
     paths: frozenset[str] | None = None  # the data paths that a clip has now, where that is known
 
 
@@ -79,7 +82,7 @@ class Results:
         scope: str,
         file: str,
         message: str = "",
-        kind: str = ACTION,
+        kind: Judged = ACTION,
     ) -> None:
         """Take the result of an audit of actions, or of meshes: what was found in the other kind stays.
 
@@ -205,7 +208,7 @@ class Results:
         )
         return found
 
-    def not_evaluated(self, kind: str) -> list[tuple[str, str]]:
+    def not_evaluated(self, kind: Judged) -> list[tuple[str, str]]:
         """(what, why) of what could not be judged in actions, or in meshes."""
         found: list[tuple[str, str]] = self._kept(
             ("not evaluated", kind),
@@ -230,7 +233,7 @@ class Results:
     def any_outdated(self) -> bool:
         return any(t.standing != CURRENT for t in self._tracked.values())
 
-    def summary(self, kinds: tuple[str, ...] = KINDS) -> Summary:
+    def summary(self, kinds: tuple[str, ...] = JUDGED) -> Summary:
         """Of all that is shown, or of one kind."""
         found: Summary = self._kept(("summary", kinds), lambda: self._summary(kinds))
         return found

@@ -11,17 +11,22 @@ import hashlib
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, Final, Literal, NamedTuple, get_args
 
 import numpy as np
 
 from ..audit.pipeline import Judgement, clip_line
-from ..findings.finding import NONE, SAFE, SEVERITIES, UNITS, Figure, Finding
+from ..findings.finding import NONE, SAFE, SEVERITIES, UNITS, Figure, Finding, Severity
 from ..findings.report import ClipLine, Ignored
 from ..motion.clip import Clip
 from ..skinning.skin import Skin
 
-ACTION, MESH = KINDS = ("action", "mesh")
+Judged = Literal["action", "mesh"]
+ACTION: Final = "action"
+MESH: Final = "mesh"
+JUDGED: Final[tuple[Judged, ...]] = get_args(Judged)
+
+Sort = Literal["SEVERITY", "FIGURE", "BONE", "ACTION", "RULE", "FRAME"]
 
 
 class Address(NamedTuple):
@@ -35,7 +40,7 @@ class Address(NamedTuple):
     handle: int = 0
     layer: int = 0
     strip: int = 0
-    kind: str = ACTION
+    kind: Judged = ACTION
 
 
 class RowKey(NamedTuple):
@@ -113,10 +118,10 @@ class Filters:
     """What of the rows is shown, and in which order."""
 
     search: str = ""
-    severities: frozenset[str] = frozenset(SEVERITIES)
+    severities: frozenset[Severity] = frozenset(SEVERITIES)
     code: str = ""
     bone: str = ""
-    sort: str = "SEVERITY"
+    sort: Sort = "SEVERITY"
     reverse: bool = False
 
 
@@ -221,7 +226,7 @@ def moved(result: AuditResult, address: Address) -> AuditResult:
     return replace(result, address=address, rows=rows)
 
 
-def sort_key(row: Row, sort: str) -> tuple[Any, ...]:
+def sort_key(row: Row, sort: Sort) -> tuple[Any, ...]:
     """What rows are sorted by; the worst of equals first."""
     f = row.finding
     figure = (UNITS.index(row.figure.unit), -row.figure.value) if row.figure is not None else (len(UNITS), 0.0)

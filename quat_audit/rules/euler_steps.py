@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..arrays import Bools, Floats, Ints, Strings
+from ..findings.finding import classes
 from ..motion.clip import EULER, Clip
 from ..motion.edit import map_keys
 from ..motion.keys import Keys, Steps, rotation_keys, rotation_steps
@@ -93,8 +94,9 @@ def _long_steps(clip: Clip, limits: Limits) -> LongSteps:
     straddling = _straddles(clip, keys, steps, which, now.shortest_deg, limits)
     # A spin that ends in a slow drift has one such neighbor too: one is enough only where the values look like a wrap.
     continuous = _continuous_the_short_way(clip, keys, steps, which, limits) >= np.where(straddling, 1, 2)
-    wrap = np.where(gap > limits["latent_gap_frames"] * (1 + 1e-4), "visible", "latent")
-    kind = np.select([dense | continuous, straddling], [wrap, "ambiguous-straddling"], default="ambiguous")
+    wrap = dense | continuous
+    shows = gap > limits["latent_gap_frames"] * (1 + 1e-4)
+    kind = classes([wrap & ~shows, wrap, straddling], ["latent", "visible", "ambiguous-straddling"], "ambiguous")
     return LongSteps(which, kind, now, then_deg[longer])
 
 

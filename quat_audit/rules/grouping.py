@@ -11,21 +11,21 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Floats, Ints, Strings
-from ..findings.finding import FIX_KINDS, SAFE, SEVERITIES, UNSAFE, Finding, make_occurrences, worst_place
+from ..findings.finding import FIX_KINDS, SAFE, SEVERITIES, UNSAFE, Finding, PlaceClass, make_occurrences, worst_place
 from ..motion.clip import Clip
 from .rule import Rule
 
 
 class Faults(NamedTuple):
-    """P faults of one rule; `subject` (P,) is the track or curve of each. Others as in `make_occurrences`.
+    """P faults of one rule; `part` (P,) is the track or curve of each. Others as in `make_occurrences`.
 
     The worst fault of a finding is that of the highest severity with the largest `weight` (by default the first of
     `measured`): the message speaks of it, and its figure is shown.
     """
 
-    subject: Ints
+    part: Ints
     frames: Floats
-    kind: Strings
+    kind: Strings | PlaceClass
     severity: Strings
     fix: Strings
     measured: Mapping[str, Floats]
@@ -41,15 +41,15 @@ def findings_by_track(clip: Clip, rule: Rule[Clip], faults: Faults) -> list[Find
 
 
 def findings_by_path(clip: Clip, rule: Rule[Clip], faults: Faults) -> list[Finding]:
-    """A finding for each data path; the faults' subjects are curves and may be of several components."""
-    if not len(faults.subject):
+    """A finding for each data path; the faults' parts are curves and may be of several components."""
+    if not len(faults.part):
         return []
     bones = bones_of_curves(clip)
     first: dict[str, int] = {}
     for curve, path in enumerate(clip.curves.data_path):
         first.setdefault(path, curve)
     representative = np.array([first[p] for p in clip.curves.data_path], dtype=np.int64)
-    faults = faults._replace(subject=representative[faults.subject])
+    faults = faults._replace(part=representative[faults.part])
     return _findings(clip, rule, faults, clip.curves.data_path, bones)
 
 
@@ -87,9 +87,9 @@ def _escaped(text: str, at: int) -> bool:
 def _findings(
     clip: Clip, rule: Rule[Clip], faults: Faults, paths: tuple[str, ...], bones: tuple[str, ...]
 ) -> list[Finding]:
-    order = np.argsort(faults.subject, kind="stable")
-    subject = faults.subject[order]
-    bounds = np.flatnonzero(np.diff(subject, prepend=-2, append=-2))
+    order = np.argsort(faults.part, kind="stable")
+    part_of = faults.part[order]
+    bounds = np.flatnonzero(np.diff(part_of, prepend=-2, append=-2))
     together = make_occurrences(
         frames=faults.frames,
         rows=faults.rows,
@@ -106,7 +106,7 @@ def _findings(
     for start, end in pairwise(bounds):
         part = order[start:end]
         occurrences = together.at(part)
-        number = int(subject[start])
+        number = int(part_of[start])
         found.append(
             Finding(
                 code=rule.code,
@@ -123,7 +123,7 @@ def _findings(
                 sentences=rule.sentences,
                 leading=rule.leading,
                 seconds_rate=clip.frame_rate if clip.seconds else 0.0,
-                subject=number,
+                part=number,
             )
         )
     return found

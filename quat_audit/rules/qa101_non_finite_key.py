@@ -31,8 +31,8 @@ from dataclasses import replace
 import numpy as np
 
 from ..arrays import Bools, Floats, Ints
-from ..findings.finding import ERROR, SAFE, UNSAFE, Finding
-from ..motion.clip import EULER, QUATERNION, Clip, with_curves
+from ..findings.finding import ERROR, SAFE, UNSAFE, Finding, picked
+from ..motion.clip import EULER, QUATERNION, Clip, RotationKind, with_curves
 from ..motion.edit import keep_curves, keep_keys, straighten_handles
 from ..motion.keys import rotation_keys
 from .bridging import bridge_rows
@@ -65,9 +65,9 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
     hopeless = _hopeless_curves(clip)[curve] & co_bad[key].any(axis=1)
     what = np.select([co_bad[key[one], 0], co_bad[key[one], 1]], [TIME, VALUE], default=HANDLE)
     faults = Faults(
-        subject=curve[one],
+        part=curve[one],
         frames=np.stack([frame[one]] * 2, axis=1),
-        kind=np.array(["time", "value", "handle"])[what],
+        kind=picked(("time", "value", "handle"), what),
         severity=np.full(len(one), ERROR),
         fix=np.where(hopeless[one], UNSAFE, SAFE),
         measured={"components": np.diff(np.append(np.flatnonzero(fresh), len(order))).astype(np.float64)},
@@ -117,7 +117,7 @@ def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -
     return keep_curves(clip, ~emptied) if emptied.any() else clip
 
 
-def _fix_rotations(clip: Clip, kind: str, chosen: Bools) -> Clip:
+def _fix_rotations(clip: Clip, kind: RotationKind, chosen: Bools) -> Clip:
     """Give keys of rotations a time from their other components and a bridged value."""
     keys = rotation_keys(clip, kind)
     if not len(keys.time):

@@ -43,9 +43,9 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
     alive = np.zeros(len(keys.tracks), dtype=bool)
     alive[keys.member[keys.valid]] = True
     faults = Faults(
-        subject=keys.track_of(rows),
+        part=keys.track_of(rows),
         frames=np.stack([keys.time[rows]] * 2, axis=1),
-        kind=np.full(len(rows), "zero"),
+        kind="zero",
         severity=np.full(len(rows), ERROR),
         fix=np.where(alive[keys.member[rows]], SAFE, UNSAFE),
         measured={"norm": keys.norm[rows]},

@@ -28,7 +28,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..arrays import Floats, Ints
-from ..findings.finding import NOTE, SAFE, WARNING, Finding
+from ..findings.finding import NOTE, SAFE, WARNING, Finding, classes
 from ..motion.clip import QUATERNION, Clip
 from ..motion.edit import scale_keys
 from ..motion.keys import Keys, rotation_keys, rotation_steps
@@ -66,9 +66,9 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
     deviation = np.zeros(len(rows)) if gltf else _deviation_deg(clip, keys, rows)
     warn = off[rows] > limits["gltf_tolerance"] if gltf else deviation >= limits["visible_deg"]
     faults = Faults(
-        subject=keys.track_of(rows),
+        part=keys.track_of(rows),
         frames=np.stack([keys.time[rows]] * 2, axis=1),
-        kind=np.where(warn, "forbidden" if gltf else "mistimed", "slight"),
+        kind=classes([warn], ["forbidden" if gltf else "mistimed"], "slight"),
         severity=np.where(warn, WARNING, NOTE),
         fix=np.full(len(rows), SAFE),
         measured={"norm_error": off[rows], "deviation_deg": deviation, "norm": keys.norm[rows]},

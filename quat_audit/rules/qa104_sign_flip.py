@@ -32,7 +32,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..findings.finding import ERROR, NOTE, SAFE, UNSAFE, WARNING, Finding
+from ..findings.finding import ERROR, NOTE, SAFE, UNSAFE, WARNING, Finding, classes, has_class
 from ..motion.clip import QUATERNION, Clip
 from ..motion.edit import scale_keys
 from ..motion.keys import rotation_keys, rotation_steps
@@ -71,7 +71,7 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
     # As a blend of the components would play it; the same as swept except where the format slerps.
     by_components = 360.0 / np.pi * np.arccos(np.clip(steps.dot[which], -1.0, 1.0))
     constant, slerp = steps.constant[which], steps.slerp[which]
-    kind = np.select(
+    kind = classes(
         [
             constant,
             slerp,
@@ -80,15 +80,15 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
             & (steps.gap_frames[which] > limits["latent_gap_frames"] * (1 + 1e-4)),
         ],
         ["harmless", "latent", "ambiguous", "visible"],
-        default="latent",
+        "latent",
     )
-    severity = np.select([kind == "visible", kind == "latent"], [ERROR, WARNING], default=NOTE)
+    severity = np.select([has_class(kind, "visible"), has_class(kind, "latent")], [ERROR, WARNING], default=NOTE)
     faults = Faults(
-        subject=keys.track_of(steps.second[which]),
+        part=keys.track_of(steps.second[which]),
         frames=np.stack([keys.time[steps.first[which]], keys.time[steps.second[which]]], axis=1),
         kind=kind,
         severity=severity,
-        fix=np.where(kind == "ambiguous", UNSAFE, SAFE),
+        fix=np.where(has_class(kind, "ambiguous"), UNSAFE, SAFE),
         measured={
             "excess_deg": swing.excess_deg,
             "swept_deg": swing.swept_deg,
@@ -98,7 +98,9 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
         },
         rows=steps.second[which],
         sentence=np.select(
-            [kind == "harmless", kind == "ambiguous", swing.excess_deg < 1e-3], [HELD, MEANT, BLENDED], default=SWINGS
+            [has_class(kind, "harmless"), has_class(kind, "ambiguous"), swing.excess_deg < 1e-3],
+            [HELD, MEANT, BLENDED],
+            default=SWINGS,
         ),
     )
     return findings_by_track(clip, RULE, faults)

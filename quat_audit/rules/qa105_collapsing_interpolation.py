@@ -26,7 +26,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..arrays import Ints
-from ..findings.finding import ERROR, NOTE, UNSAFE, Finding
+from ..findings.finding import ERROR, NOTE, UNSAFE, Finding, classes
 from ..motion.clip import BEZIER, QUATERNION, SLERP, Clip
 from ..motion.keys import Keys, Steps, rotation_keys, rotation_steps
 from ..motion.sweep import SAMPLES, played_values, step_blocks, sweep
@@ -69,9 +69,9 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
         steps.gap_frames[which] > limits["latent_gap_frames"] * (1 + 1e-4)
     )
     faults = Faults(
-        subject=keys.track_of(steps.second[which]),
+        part=keys.track_of(steps.second[which]),
         frames=np.stack([keys.time[steps.first[which]], keys.time[steps.second[which]]], axis=1),
-        kind=np.where(visible, "visible", "latent"),
+        kind=classes([visible], ["visible"], "latent"),
         severity=np.where(visible, ERROR, NOTE),
         fix=np.full(len(which), UNSAFE),
         measured={

@@ -30,7 +30,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..arrays import Floats, Ints
-from ..findings.finding import NONE, NOTE, UNSAFE, Finding
+from ..findings.finding import NONE, NOTE, UNSAFE, Finding, classes
 from ..motion.clip import QUATERNION, Clip
 from ..motion.edit import can_insert, insert_keys, scale_keys
 from ..motion.keys import SAME_TIME_FRAMES, Keys, Steps, rotation_keys, rotation_steps
@@ -68,9 +68,9 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
     if not len(which):
         return []
     faults = Faults(
-        subject=keys.track_of(steps.second[which]),
+        part=keys.track_of(steps.second[which]),
         frames=np.stack([keys.time[steps.first[which]], keys.time[steps.second[which]]], axis=1),
-        kind=np.where(half, "half-turn", "fragile"),
+        kind=classes([half], ["half-turn"], "fragile"),
         severity=np.full(len(which), NOTE),
         # A held step plays nothing, and on a slerp the format decides: a key between would be a guess.
         fix=np.where(steps.constant[which] | steps.slerp[which], NONE, UNSAFE),

@@ -34,7 +34,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..findings.finding import ERROR, NONE, NOTE, SAFE, UNSAFE, WARNING, Finding
+from ..findings.finding import ERROR, NONE, NOTE, SAFE, UNSAFE, WARNING, Finding, has_class
 from ..motion.clip import EULER, Clip
 from ..motion.keys import rotation_keys, rotation_steps
 from .euler_steps import LIMITS, long_steps, movable_steps, nearest_representation
@@ -56,10 +56,12 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
     first, second = steps.first[found.which], steps.second[found.which]
     wrap = np.isin(found.kind, ("visible", "latent"))
     faults = Faults(
-        subject=keys.track_of(second),
+        part=keys.track_of(second),
         frames=np.stack([keys.time[first], keys.time[second]], axis=1),
         kind=found.kind,
-        severity=np.select([found.kind == "visible", found.kind != "ambiguous"], [ERROR, WARNING], default=NOTE),
+        severity=np.select(
+            [has_class(found.kind, "visible"), ~has_class(found.kind, "ambiguous")], [ERROR, WARNING], default=NOTE
+        ),
         fix=np.where(movable_steps(clip, keys, steps, found.which), np.where(wrap, SAFE, UNSAFE), NONE),
         measured={
             "excess_deg": found.now.excess_deg,

@@ -25,7 +25,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..findings.finding import NONE, NOTE, UNSAFE, Finding
+from ..findings.finding import NONE, NOTE, UNSAFE, Finding, has_class
 from ..motion.clip import EULER, Clip
 from ..motion.edit import can_insert, insert_keys
 from ..motion.keys import rotation_keys, rotation_steps
@@ -54,16 +54,16 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
     # Handles may add to a path, but a step of less than a quarter turn in sum is no spin.
     which = np.flatnonzero((travel > np.pi / 2) & ~steps.constant & (steps.gap_frames > 0))
     elsewhere = long_steps(clip, limits)
-    which = which[~np.isin(which, elsewhere.which[elsewhere.kind != "ambiguous"])]
+    which = which[~np.isin(which, elsewhere.which[~has_class(elsewhere.kind, "ambiguous")])]
     swing = sweep(clip, keys, steps, which)
     large = swing.swept_deg > limits["step_deg"] + 1e-3
     which, swept, shortest = which[large], swing.swept_deg[large], swing.shortest_deg[large]
     if not len(which):
         return []
     faults = Faults(
-        subject=keys.track_of(steps.second[which]),
+        part=keys.track_of(steps.second[which]),
         frames=np.stack([keys.time[steps.first[which]], keys.time[steps.second[which]]], axis=1),
-        kind=np.full(len(which), "kept"),
+        kind="kept",
         severity=np.full(len(which), NOTE),
         fix=np.where([_insertable(clip, int(t)) for t in keys.track_of(steps.second[which])], UNSAFE, NONE),
         measured={"swept_deg": swept, "shortest_deg": shortest, "turns": swept / 360.0},

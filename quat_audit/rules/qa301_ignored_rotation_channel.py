@@ -31,7 +31,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..arrays import Floats
-from ..findings.finding import ERROR, NONE, NOTE, UNSAFE, Finding
+from ..findings.finding import ERROR, NONE, NOTE, UNSAFE, Finding, classes
 from ..motion.clip import AXIS_ANGLE, COMPONENTS, EULER, QUATERNION, Clip, kind_played
 from ..motion.edit import add_curves, keep_curves
 from ..motion.keys import rotation_keys
@@ -62,7 +62,7 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
         if not tracks.delta[track]:
             owner = (tracks.bone[track], tracks.data_path[track].rpartition(".")[0])
             keyed.setdefault(owner, set()).add(tracks.kind[track])
-    subject, dead, ignoring = [], [], []
+    parts, dead, ignoring = [], [], []
     for track in range(len(tracks)):
         others = [mode for mode in tracks.modes[track] if kind_played(mode) != tracks.kind[track]]
         if tracks.delta[track] or not others:
@@ -71,22 +71,22 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
         still = [mode for mode in others if kind_played(mode) not in keyed[owner]]
         # What another user plays, while this one plays keys of its own, is as it should be.
         if still or len(others) == len(tracks.modes[track]):
-            subject.append(track)
+            parts.append(track)
             dead.append(bool(still))
             ignoring.append((still or others)[0])
-    if not subject:
+    if not parts:
         return []
     is_dead = np.array(dead)
     faults = Faults(
-        subject=np.array(subject),
-        frames=np.array([_range(clip, t) for t in subject]),
-        kind=np.where(is_dead, "dead", "both"),
+        part=np.array(parts),
+        frames=np.array([_range(clip, t) for t in parts]),
+        kind=classes([is_dead], ["dead"], "both"),
         severity=np.where(is_dead, ERROR, NOTE),
         fix=np.where(is_dead, UNSAFE, NONE),
-        measured={"keys": np.array([_count(clip, t) for t in subject], dtype=np.float64)},
-        rows=np.array(subject),
+        measured={"keys": np.array([_count(clip, t) for t in parts], dtype=np.float64)},
+        rows=np.array(parts),
         sentence=np.where(is_dead, DEAD, BOTH),
-        names={"kind": [tracks.kind[t].lower().replace("_", " ") for t in subject], "mode": ignoring},
+        names={"kind": [tracks.kind[t].lower().replace("_", " ") for t in parts], "mode": ignoring},
     )
     return findings_by_track(clip, RULE, faults)
 
@@ -106,7 +106,7 @@ def _range(clip: Clip, track: int) -> tuple[float, float]:
 
 
 def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Clip:
-    chosen = [f.subject for f in findings if f.fix == UNSAFE and unsafe]
+    chosen = [f.part for f in findings if f.fix == UNSAFE and unsafe]
     if not chosen:
         return clip
     if limits["convert_keys"]:

@@ -30,7 +30,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..arrays import Bools, Floats
-from ..findings.finding import NONE, NOTE, SAFE, WARNING, Finding
+from ..findings.finding import NONE, NOTE, SAFE, WARNING, Finding, classes
 from ..motion.clip import EULER, QUATERNION, Clip
 from ..motion.edit import add_curves
 from ..motion.keys import Keys, rotation_keys
@@ -71,9 +71,9 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
         letters = "wxyz" if kind == QUATERNION else "xyz"
         warn = (effect >= limits["visible_deg"]) & (kind == QUATERNION)
         faults = Faults(
-            subject=tracks,
+            part=tracks,
             frames=np.stack([keys.time[keys.offsets[members]], keys.time[keys.offsets[members + 1] - 1]], axis=1),
-            kind=np.where(known, np.where(effect >= limits["visible_deg"], "visible", "slight"), "unknown"),
+            kind=classes([~known, effect >= limits["visible_deg"]], ["unknown", "visible"], "slight"),
             severity=np.where(warn, WARNING, NOTE),
             fix=np.where(known, SAFE, NONE),
             measured={"effect_deg": effect, "missing": absent.sum(axis=1)[members].astype(np.float64)},
@@ -100,7 +100,7 @@ def _effect_deg(clip: Clip, keys: Keys, absent: Bools) -> Floats:
 
 
 def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Clip:
-    chosen = {f.subject for f in findings if f.fix == SAFE}
+    chosen = {f.part for f in findings if f.fix == SAFE}
     like, path, component, points, played, owner = [], [], [], [], [], []
     for kind in (QUATERNION, EULER):
         keys = rotation_keys(clip, kind)

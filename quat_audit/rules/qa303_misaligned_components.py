@@ -29,7 +29,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..arrays import Bools, Floats, Ints
-from ..findings.finding import NONE, NOTE, SAFE, WARNING, Finding
+from ..findings.finding import NONE, NOTE, SAFE, WARNING, Finding, classes
 from ..motion.bezier import clamp_handles
 from ..motion.clip import BEZIER, QUATERNION, Clip
 from ..motion.edit import can_insert, insert_keys
@@ -65,9 +65,9 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
     bent = np.unique(keys.track_of(rows[_in_crossing_handles(clip, keys, rows, parts)]))
     reasons = [CROSSING if t in bent else _why_not(clip, int(t)) for t in tracks]
     faults = Faults(
-        subject=tracks,
+        part=tracks,
         frames=np.stack([keys.time[first_row]] * 2, axis=1),
-        kind=np.where(off >= limits["visible_deg"], "visible", "slight"),
+        kind=classes([off >= limits["visible_deg"]], ["visible"], "slight"),
         severity=np.where(off >= limits["visible_deg"], WARNING, NOTE),
         fix=np.where(np.array([r == "" for r in reasons]), SAFE, NONE),
         measured={
@@ -134,7 +134,7 @@ def _off_arc_of_path(path: Floats) -> Floats:
 def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Clip:
     keys = rotation_keys(clip, QUATERNION)
     rows, parts = _gaps(clip, keys)
-    chosen = np.array(sorted(f.subject for f in findings if f.fix == SAFE), dtype=np.int64)
+    chosen = np.array(sorted(f.part for f in findings if f.fix == SAFE), dtype=np.int64)
     mine = np.isin(keys.track_of(rows), chosen)
     rows, parts = rows[mine], parts[mine]
     if not len(rows):

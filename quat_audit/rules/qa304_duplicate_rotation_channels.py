@@ -40,31 +40,31 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
         (tracks.bone[t], tracks.data_path[t].rpartition(".")[0]) for t in range(len(tracks)) if not tracks.delta[t]
     }
     seen: dict[str, int] = {}
-    subject, kind = [], []
+    parts, kind = [], []
     for track in range(len(tracks)):
         path = tracks.data_path[track]
         if tracks.delta[track] and (tracks.bone[track], path.rpartition(".")[0]) in owners:
-            subject.append(track)
+            parts.append(track)
             kind.append("delta")
         if path in seen and np.any((tracks.curves[track] >= 0) & (tracks.curves[seen[path]] >= 0)):
-            subject.append(track)
+            parts.append(track)
             kind.append("twice")
         seen.setdefault(path, track)
-    if not subject:
+    if not parts:
         return []
     first_key = [
         clip.curves.co[clip.curves.offsets[c[c >= 0][0]] : clip.curves.offsets[c[c >= 0][0] + 1], 0]
-        for c in tracks.curves[subject]
+        for c in tracks.curves[parts]
     ]
     frames = np.array([[t[0], t[-1]] if len(t) else [np.nan, np.nan] for t in first_key], dtype=np.float64)
     faults = Faults(
-        subject=np.array(subject),
+        part=np.array(parts),
         frames=frames,
         kind=np.array(kind),
-        severity=np.full(len(subject), WARNING),
-        fix=np.full(len(subject), NONE),
-        measured={"channels": np.full(len(subject), 2.0)},
-        rows=np.array(subject),
+        severity=np.full(len(parts), WARNING),
+        fix=np.full(len(parts), NONE),
+        measured={"channels": np.full(len(parts), 2.0)},
+        rows=np.array(parts),
         sentence=np.where(np.array(kind) == "delta", DELTA, TWICE),
     )
     return findings_by_track(clip, RULE, faults)

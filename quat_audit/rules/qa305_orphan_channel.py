@@ -23,7 +23,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..findings.finding import ERROR, NOTE, UNSAFE, Finding
+from ..findings.finding import ERROR, NOTE, UNSAFE, Finding, has_class
 from ..motion.clip import Clip
 from ..motion.edit import keep_curves
 from .grouping import Faults, findings_by_path
@@ -43,18 +43,18 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
     start, end = clip.frame_range or (np.nan, np.nan)
     dead = bool(orphan.all())
     paths = np.array(clip.curves.data_path)
-    subject = np.flatnonzero(orphan)
-    subject = subject[:1] if dead else subject[np.unique(paths[subject], return_index=True)[1]]
+    parts = np.flatnonzero(orphan)
+    parts = parts[:1] if dead else parts[np.unique(paths[parts], return_index=True)[1]]
     faults = Faults(
-        subject=subject,
-        frames=np.tile([start, end], (len(subject), 1)),
-        kind=np.full(len(subject), "all" if dead else "some"),
-        severity=np.full(len(subject), ERROR if dead else NOTE),
-        fix=np.full(len(subject), UNSAFE),
+        part=parts,
+        frames=np.tile([start, end], (len(parts), 1)),
+        kind="all" if dead else "some",
+        severity=np.full(len(parts), ERROR if dead else NOTE),
+        fix=np.full(len(parts), UNSAFE),
         measured={
-            "curves": np.array([len(orphan) if dead else np.sum(paths == paths[c]) for c in subject], dtype=np.float64)
+            "curves": np.array([len(orphan) if dead else np.sum(paths == paths[c]) for c in parts], dtype=np.float64)
         },
-        rows=subject,
+        rows=parts,
         sentence=NOTHING_PLAYS if dead else SOME_PLAY,
         names={"user": clip.users[0]},
     )
@@ -65,7 +65,7 @@ def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -
     if not unsafe:
         return clip
     paths = {f.data_path for f in findings}
-    dead = any(np.any(f.occurrences.kind == "all") for f in findings)
+    dead = any(np.any(has_class(f.occurrences.kind, "all")) for f in findings)
     # Where all is dead one finding speaks for every curve, also for those that must not be written.
     named = np.array([dead or p in paths for p in clip.curves.data_path], dtype=bool)
     drop = clip.curves.orphan & named & np.array([not why for why in clip.curves.read_only], dtype=bool)

@@ -27,7 +27,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..arrays import Ints
-from ..findings.finding import ERROR, SAFE, UNSAFE, Finding
+from ..findings.finding import ERROR, SAFE, UNSAFE, Finding, has_class
 from ..motion.clip import Clip, with_curves
 from ..motion.edit import keep_keys, reorder_keys
 from .grouping import Faults, findings_by_path
@@ -79,17 +79,17 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
         np.where(np.logical_and.reduceat(same_time[order], starts), "two-values", "decreasing"),
     )
     faults = Faults(
-        subject=curve[one],
+        part=curve[one],
         frames=np.stack([before[one, 0], after[one, 0]], axis=1),
         kind=kind,
         severity=np.full(len(one), ERROR),
-        fix=np.where(kind == "duplicate", SAFE, UNSAFE),
+        fix=np.where(has_class(kind, "duplicate"), SAFE, UNSAFE),
         measured={
             "step_frames": after[one, 0] - before[one, 0],
             "components": np.diff(np.append(starts, len(order))).astype(np.float64),
         },
         rows=key[one],
-        sentence=np.select([kind == "duplicate", kind == "two-values"], [0, 1], default=2),
+        sentence=np.select([has_class(kind, "duplicate"), has_class(kind, "two-values")], [0, 1], default=2),
     )
     return findings_by_path(clip, RULE, faults)
 

@@ -28,7 +28,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..arrays import Floats
-from ..findings.finding import NONE, SAFE, UNSAFE, WARNING, Finding
+from ..findings.finding import NONE, SAFE, UNSAFE, WARNING, Finding, classes
 from ..skinning import linear
 from ..skinning.displacement import displacement, distance_mm, to_mm
 from ..skinning.skin import Motion, PosedSkin, Skin, influences, select
@@ -70,7 +70,7 @@ def find(subject: PosedSkin, limits: Limits) -> list[Finding]:
         rows=rows,
         severity=WARNING,
         fix=fix,
-        kind=np.where(locked, "locked", "off"),
+        kind=classes([locked], ["locked"], "off"),
         measured={"engine_mm": engine, "sum": inf.total[rows], "moves_mm": np.full(len(rows), moves)},
         frames=frames,
         headline=ONE if len(rows) == 1 else MANY,

@@ -28,7 +28,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..findings.finding import NONE, UNSAFE, WARNING, Finding
+from ..findings.finding import NONE, UNSAFE, WARNING, Finding, classes
 from ..skinning.displacement import displacement, size_mm
 from ..skinning.skin import PosedSkin
 from ..skinning.weights import ENGINE_INFLUENCES, counts, cut, dropped, touched_by_lock
@@ -69,7 +69,7 @@ def find(subject: PosedSkin, limits: Limits) -> list[Finding]:
         rows=rows,
         severity=WARNING,
         fix=np.where(locked, NONE, UNSAFE),
-        kind=np.where(locked, "locked", "cut"),
+        kind=classes([locked], ["locked"], "cut"),
         measured={
             "cut_mm": mm[rows],
             "of_mesh_percent": percent,

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..findings.finding import ERROR, NONE, NOTE, Finding
+from ..findings.finding import ERROR, NONE, NOTE, Finding, classes
 from ..skinning.skin import PosedSkin, influences
 from .rule import Limits, Rule
 from .skin_findings import skin_finding, vertices_of_group
@@ -61,7 +61,7 @@ def find(subject: PosedSkin, limits: Limits) -> list[Finding]:
         rows=rows,
         severity=np.where(only[rows] > 0, ERROR, NOTE),
         fix=NONE,
-        kind=np.where(only[rows] > 0, "only weight", "unused"),
+        kind=classes([only[rows] > 0], ["only weight"], "unused"),
         measured={"only_weight": only[rows].astype(np.float64), "vertices": holds[rows].astype(np.float64)},
         vertices=False,
         sentence=2 * lost + (only[rows] > 0),

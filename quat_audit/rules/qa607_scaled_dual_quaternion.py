@@ -24,7 +24,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..findings.finding import NONE, NOTE, Finding
+from ..findings.finding import NONE, NOTE, Finding, picked
 from ..skinning.skin import PosedSkin, influences
 from .rule import Limits, Rule
 from .skin_findings import skin_finding, vertices_of_bone
@@ -72,7 +72,7 @@ def find(subject: PosedSkin, limits: Limits) -> list[Finding]:
         rows=bones[which],
         severity=NOTE,
         fix=NONE,
-        kind=np.array(["uneven", "animated", "mirrored"])[what],
+        kind=picked(("uneven", "animated", "mirrored"), what),
         sentence=what,
         names={"bone": [skin.bones.names[bone] for bone in bones[which]]},
         measured={

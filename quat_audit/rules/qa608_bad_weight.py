@@ -29,7 +29,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..arrays import Bools, Floats, Ints
-from ..findings.finding import ERROR, NONE, SAFE, Finding
+from ..findings.finding import ERROR, NONE, SAFE, Finding, classes
 from ..skinning.displacement import displacement
 from ..skinning.skin import Motion, PosedSkin, Skin, influences
 from ..skinning.weights import bad_entries, normalise, without
@@ -67,7 +67,7 @@ def find(subject: PosedSkin, limits: Limits) -> list[Finding]:
         rows=rows,
         severity=ERROR,
         fix=np.where(mended, SAFE, NONE),
-        kind=np.where(np.isfinite(value), np.where(value < 0, "negative", "too large"), "not finite"),
+        kind=classes([~np.isfinite(value), value < 0], ["not finite", "negative"], "too large"),
         measured={"moves_mm": moves, "weight": value},
         sentence=np.where(np.isfinite(moves), MOVING, PLAIN),
         names={"group": names, "most_mm": most},

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from ..arrays import Ints
-from ..findings.finding import About, Finding, Kind
+from ..findings.finding import About, Finding, PlaceClass
 from ..motion.clip import Clip
 from ..skinning.skin import PosedSkin, Skin
 
@@ -57,7 +57,7 @@ class Rule(Generic[S]):
     judges: About
     find: Find[S]
     sentences: tuple[str, ...]
-    kinds: tuple[Kind, ...]
+    kinds: tuple[PlaceClass, ...]
     remedy: str
     fix: Fix[S] | None = None
     leading: str = ""

@@ -31,7 +31,7 @@ LEAST_RADIUS = 1e-4
 
 
 @dataclass(frozen=True)
-class Kind:
+class HeatMap:
     """What a heat map shows.
 
     Attributes:
@@ -45,13 +45,13 @@ class Kind:
     unit: str
 
 
-GAP = Kind("gap", "Distance between LBS and DQS", "mm")
-LOSS = Kind("loss", "Cross-section that LBS loses", "%")
-CUT = Kind("cut", "Displacement by the influence cut", "mm")
+GAP = HeatMap("gap", "Distance between LBS and DQS", "mm")
+LOSS = HeatMap("loss", "Cross-section that LBS loses", "%")
+CUT = HeatMap("cut", "Displacement by the influence cut", "mm")
 KINDS = (GAP, LOSS, CUT)
 
 
-def heat(skin: Skin, motion: Motion, kind: Kind, *, most: int = ENGINE_INFLUENCES) -> Floats:
+def heat(skin: Skin, motion: Motion, kind: HeatMap, *, most: int = ENGINE_INFLUENCES) -> Floats:
     """What a heat map shows of each vertex.
 
     Args:
@@ -74,7 +74,7 @@ def heat(skin: Skin, motion: Motion, kind: Kind, *, most: int = ENGINE_INFLUENCE
     raise ValueError(f"kind must be one of {', '.join(k.name for k in KINDS)}, got {kind!r}")
 
 
-def worst(skin: Skin, motion: Motion, kind: Kind, *, most: int = ENGINE_INFLUENCES) -> Worst:
+def worst(skin: Skin, motion: Motion, kind: HeatMap, *, most: int = ENGINE_INFLUENCES) -> Worst:
     """The largest figure of a heat map over all frames, with its frame, vertex, and the joint that blends this most.
 
     Raises:

@@ -19,7 +19,7 @@ from ..blender import compat, read, users
 from ..blender.read import BlenderClip
 from ..errors import GoneError, QuatAuditError, SkinError
 from ..results.memory import RESULTS, Summary
-from ..results.rows import ACTION, Address, AuditResult, clip_result
+from ..results.rows import ACTION, Address, AuditResult, Judged, clip_result
 from ..text import Text
 from . import preferences, properties, scope
 
@@ -53,7 +53,7 @@ class Job:
     """
 
     def __init__(
-        self, work: Work, *, profile: str, scope_name: str, remark: Text | None = None, kind: str = ACTION
+        self, work: Work, *, profile: str, scope_name: str, remark: Text | None = None, kind: Judged = ACTION
     ) -> None:
         self.profile, self.scope_name, self.remark, self.kind = profile, scope_name, remark, kind
         self.fraction = 0.0
@@ -188,6 +188,6 @@ def audit_now(
     return job.finish(context)
 
 
-def settings_of_results(context: Any, kind: str) -> Settings:
+def settings_of_results(context: Any, kind: Judged) -> Settings:
     """By what the findings that are shown, on actions or on meshes, were found."""
     return preferences.settings(RESULTS.profiles[kind], preferences.get_or_default(context))

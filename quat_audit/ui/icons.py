@@ -10,8 +10,9 @@ import bpy.utils.previews
 import numpy as np
 
 from ..arrays import Floats
+from ..findings.finding import Severity
 
-COLORS: Mapping[str, Sequence[float]] = {
+COLORS: Mapping[Severity, Sequence[float]] = {
     "error": (0.93, 0.32, 0.32),
     "warning": (0.95, 0.71, 0.22),
     "note": (0.45, 0.67, 0.94),
@@ -20,7 +21,7 @@ _SIZE = 32
 _collection: list[Any] = []
 
 
-def paint(colors: Mapping[str, Sequence[float]]) -> None:
+def paint(colors: Mapping[Severity, Sequence[float]]) -> None:
     """Make the icons, or give them other colors."""
     if not _collection:
         _collection.append(bpy.utils.previews.new())
@@ -36,13 +37,13 @@ def remove() -> None:
         bpy.utils.previews.remove(_collection.pop())
 
 
-def of(severity: str) -> int:
+def of(severity: Severity) -> int:
     """The number of a severity's icon; 0 (none) before they were made."""
     preview = _collection[0].get(severity) if _collection else None
     return preview.icon_id if preview is not None else 0
 
 
-def _pixels(severity: str, color: Sequence[float]) -> Floats:
+def _pixels(severity: Severity, color: Sequence[float]) -> Floats:
     """(32, 32, 4) floats, the lowest line first: a disc with a bar, a triangle, a ring."""
     y, x = np.mgrid[0:_SIZE, 0:_SIZE] - (_SIZE - 1) / 2
     radius = np.hypot(x, y)

@@ -11,6 +11,7 @@ from bpy.props import BoolProperty, EnumProperty, FloatProperty, FloatVectorProp
 
 from ..audit.profiles import PROFILES, find_profile, profile_settings
 from ..audit.settings import Settings
+from ..findings.finding import Severity
 from . import icons
 from .translations import CONTEXT
 
@@ -160,7 +161,7 @@ def get_or_default(context: Any) -> Any:
     return get(context) or _Defaults()
 
 
-def colors(preferences: Any) -> dict[str, tuple[float, ...]]:
+def colors(preferences: Any) -> dict[Severity, tuple[float, ...]]:
     """Severity → color."""
     return {s: tuple(getattr(preferences, f"{s}_color", default)) for s, default in icons.COLORS.items()}
 

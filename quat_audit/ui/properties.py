@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 from bpy.props import BoolProperty, CollectionProperty, EnumProperty, IntProperty, PointerProperty, StringProperty
 
-from ..findings.finding import ERROR, NOTE, WARNING
+from ..findings.finding import ERROR, NOTE, WARNING, Severity
 from ..results.memory import RESULTS
 from ..results.rows import Filters, Row, RowKey
 from . import preferences, scope
@@ -136,7 +136,7 @@ def state(context: Any) -> State:
 
 def filters(choices: Any) -> Filters:
     """What the list is to show."""
-    shown = {ERROR: choices.show_error, WARNING: choices.show_warning, NOTE: choices.show_note}
+    shown: dict[Severity, bool] = {ERROR: choices.show_error, WARNING: choices.show_warning, NOTE: choices.show_note}
     code = choices.rule
     return Filters(
         search=choices.search,

@@ -49,7 +49,7 @@ def everywhere(clip: Clip, fix: FixKind = SAFE) -> list[Finding]:
             occurrences=o,
             worst=0,
             sentences=("off by {x_deg:.1f}°",),
-            subject=track,
+            part=track,
         )
         for track, path in enumerate(clip.tracks.data_path)
     ]
@@ -103,8 +103,8 @@ def test_only_the_tracks_at_fault_are_refused() -> None:
     def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Clip:
         result = clip
         for finding in findings:
-            key = clip.curves.offsets[clip.tracks.curves[finding.subject]] + 1
-            if finding.subject:
+            key = clip.curves.offsets[clip.tracks.curves[finding.part]] + 1
+            if finding.part:
                 result = scale_keys(result, key, np.full(4, 2.0))
             else:
                 result = scale_keys(result, key[1:2] - 1, np.array([5.0]))
@@ -115,7 +115,7 @@ def test_only_the_tracks_at_fault_are_refused() -> None:
 
     def find(clip: Clip, limits: Limits) -> list[Finding]:
         done = values_of(clip, 1)[1] @ values_of(clip, 1)[1] > 2
-        return [f for f in everywhere(clip) if f.subject == 0 or not done]
+        return [f for f in everywhere(clip) if f.part == 0 or not done]
 
     clip = joined(flipped(), flipped("B"))
     repair = repair_clip(clip, [a_rule(find, fix)])

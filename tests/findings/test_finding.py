@@ -211,7 +211,7 @@ def test_a_fingerprint_outlives_figures_frames_grades_and_the_owner(rule: AnyRul
     assert len(name) == DIGITS and set(name) <= set("0123456789abcdef")
     o = finding.occurrences
     changed = replace(o, frames=o.frames + 3.0, values=o.values * 2.0, codes=np.zeros_like(o.codes))
-    same = replace(finding, occurrences=changed, severity="note", fix="none", locked="linked", subject=99, worst=0)
+    same = replace(finding, occurrences=changed, severity="note", fix="none", locked="linked", part=99, worst=0)
     assert fingerprint(same) == name
     if finding.about == "clip":
         assert fingerprint(replace(finding, owner="Another")) == name

@@ -22,7 +22,7 @@ CONVERT = {"QA301": {"convert_keys": 1.0}}
 def found(clip: Clip) -> list[tuple[str, str, str, str]]:
     """(kind of keys, class, severity, fix)."""
     return [
-        (clip.tracks.kind[f.subject], " ".join(map(str, f.occurrences.kind)), f.severity, f.fix)
+        (clip.tracks.kind[f.part], " ".join(map(str, f.occurrences.kind)), f.severity, f.fix)
         for f in audit_clip(clip, [RULE])
     ]
 

@@ -78,7 +78,7 @@ def test_an_unskinned_mesh_has_no_heat() -> None:
 def test_an_unknown_kind_is_an_error() -> None:
     skin = scalar.make_tube()
     with pytest.raises(ValueError, match="gap, loss, cut"):
-        heat.heat(skin, scalar.bend(skin, X, [0.0]), heat.Kind("stretch", "", "%"))
+        heat.heat(skin, scalar.bend(skin, X, [0.0]), heat.HeatMap("stretch", "", "%"))
 
 
 def test_colors_run_along_the_ramp() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final, Literal
 
 import gpu
 import numpy as np
@@ -18,7 +18,7 @@ from mathutils import Matrix
 
 from ...arrays import Floats
 from ...skinning import dual_quaternion, linear
-from ...skinning.heat import KINDS, Kind, colors, heat
+from ...skinning.heat import KINDS, HeatMap, colors, heat
 from ...skinning.shader_tables import tables, texture, transforms
 from ...skinning.skin import Motion, Skin
 from ...skinning.weights import ENGINE_INFLUENCES
@@ -27,7 +27,9 @@ from . import shader as gpu_shader
 log = logging.getLogger(__name__)
 
 Triangles = npt.NDArray[np.int32]
-LBS, DQS = "LBS", "DQS"
+Method = Literal["LBS", "DQS"]
+LBS: Final = "LBS"
+DQS: Final = "DQS"
 METHODS = (LBS, DQS)
 # What is lit from behind still shows: the least light, as in the shader.
 _LEAST_LIGHT = 0.35
@@ -49,8 +51,8 @@ class Look:
     """
 
     clip: Floats
-    method: str = LBS
-    kind: Kind | None = None
+    method: Method = LBS
+    kind: HeatMap | None = None
     top: float = 1.0
     tint: tuple[float, float, float] = (0.8, 0.8, 0.8)
     opacity: float = 1.0

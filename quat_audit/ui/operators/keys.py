@@ -16,7 +16,7 @@ from bpy.props import EnumProperty
 from ...arrays import Bools
 from ...audit.proof import prove
 from ...audit.repair import Repair
-from ...audit.signs import ALIGN, FLIP, change_signs
+from ...audit.signs import ALIGN, FLIP, How, change_signs
 from ...blender import read, users, write
 from ...blender.read import BlenderClip
 from ...errors import GoneError, RefusedError
@@ -91,7 +91,7 @@ def _selected_in(record: BlenderClip, shown: dict[int, Any]) -> Bools:
     return selected
 
 
-def change(selection: Selection, how: str, outcome: Outcome) -> None:
+def change(selection: Selection, how: How, outcome: Outcome) -> None:
     """Align or flip the selected keys of one clip where they are; what was done goes to `outcome`."""
     repair = change_signs(selection.record.clip, selection.keys, how)
     outcome.refused += repair.refused

@@ -13,7 +13,8 @@ from bpy_extras.view3d_utils import location_3d_to_region_2d
 from mathutils import Matrix, Vector
 
 from ...blender.draw import ghost as gpu_skin
-from ...skinning.heat import CUT, GAP, LOSS, RAMP, Kind
+from ...blender.draw.ghost import Method
+from ...skinning.heat import CUT, GAP, LOSS, RAMP, HeatMap
 from ..wording import lines, say
 from . import properties
 
@@ -40,7 +41,7 @@ _REMARK_WIDTH, _MOST_LINES = 420.0, 6
 class _Ghost:
     """One of what is drawn at a time: a method, and how far to the right in the view."""
 
-    method: str
+    method: Method
     shift: float
 
 
@@ -154,7 +155,7 @@ def _draw_label(context: Any, obj: Any, ghost: _Ghost, unit: float) -> None:
         _write(ghost.method, at.x - width / 2, at.y + 8.0 * unit, unit, (*TINTS[ghost.method], 1.0))
 
 
-def _draw_scale(left: float, bottom: float, unit: float, kind: Kind, top: float) -> None:
+def _draw_scale(left: float, bottom: float, unit: float, kind: HeatMap, top: float) -> None:
     """A bar of the colors with figures from nothing to the top, and what they are of above it."""
     width, height = (size * unit for size in _BAR)
     y = bottom + _LINE * unit

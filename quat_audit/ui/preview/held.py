@@ -20,7 +20,7 @@ class Preview:
     Attributes:
         mesh: what is previewed.
         most: influences that its cut leaves.
-        print_: `fingerprint` of what was read.
+        print_: `mesh_state` of what was read.
         made: what draws it; made by the first redraw, as only there the graphics card is sure to be ours.
         unreadable: why the mesh cannot be shown since it was changed, "" when it can.
         why_nothing: the same for the last redraw; nothing_in: of each editor (by pointer), for its own panel: another
@@ -45,7 +45,7 @@ class Preview:
     clip: dict[str, float] = field(default_factory=dict)
     sample: Skin | None = None
 
-    def top(self, kind: heat.Kind, choices: Any) -> float:
+    def top(self, kind: heat.HeatMap, choices: Any) -> float:
         """Figure of the last color."""
         if not choices.auto_top:
             return float(choices.top)

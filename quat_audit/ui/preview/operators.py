@@ -71,7 +71,7 @@ class QUATAUDIT_OT_preview_worst(bpy.types.Operator):
         with waiting(context):
             return self._go(context, kind)
 
-    def _go(self, context: Any, kind: heat.Kind) -> set[str]:
+    def _go(self, context: Any, kind: heat.HeatMap) -> set[str]:
         try:
             found = posed.read_posed_object(_meant(context))
         except SkinError as error:

@@ -8,7 +8,7 @@ from typing import Any
 import bpy
 from bpy.props import BoolProperty, EnumProperty, FloatProperty, IntProperty, PointerProperty
 
-from ...skinning.heat import CUT, GAP, LOSS, Kind
+from ...skinning.heat import CUT, GAP, LOSS, HeatMap
 from ...skinning.weights import ENGINE_INFLUENCES
 from ..windows import redraw_viewports
 
@@ -79,7 +79,7 @@ def choices(context: Any) -> PreviewChoices:
     return found
 
 
-def kind(chosen: Any) -> Kind | None:
+def kind(chosen: Any) -> HeatMap | None:
     """The heat map that is chosen, None for none."""
     return KINDS.get(chosen.show)
 

@@ -15,7 +15,7 @@ from bpy.app.handlers import persistent
 
 from ...blender import pose
 from ...blender.draw import ghost
-from ...blender.skin.fingerprint import fingerprint
+from ...blender.skin.mesh_state import mesh_state
 from ...errors import SkinError
 from ...skinning import heat
 from ...skinning.skin import Motion, select
@@ -80,7 +80,7 @@ def _read(obj: Any, context: Any) -> Preview:
     mesh = previewed_mesh.read(obj)
     found = previewed_mesh.find(mesh)
     assert found is not None
-    return Preview(mesh, properties.choices(context).most, fingerprint(*found, context.scene))
+    return Preview(mesh, properties.choices(context).most, mesh_state(*found, context.scene))
 
 
 def refresh(context: Any) -> None:
@@ -91,7 +91,7 @@ def refresh(context: Any) -> None:
     if found is None:
         held.unreadable = gone(held)
         return
-    held.most, held.print_ = properties.choices(context).most, fingerprint(*found, context.scene)
+    held.most, held.print_ = properties.choices(context).most, mesh_state(*found, context.scene)
     try:
         ON[0] = _read(found[0], context)
     except SkinError as error:
@@ -145,7 +145,7 @@ def _posed(held: Preview, context: Any) -> tuple[Preview, Any] | None:
 
 
 def _has_changed(held: Preview, found: tuple[Any, Any], context: Any) -> bool:
-    return held.most != properties.choices(context).most or held.print_ != fingerprint(*found, context.scene)
+    return held.most != properties.choices(context).most or held.print_ != mesh_state(*found, context.scene)
 
 
 def _check_scene(obj: Any, context: Any) -> None:
@@ -205,7 +205,7 @@ def measure(held: Preview, context: Any) -> None:
     held.seen[kind.name] = max(worst, held.seen.get(kind.name, 0.0))
 
 
-def know_clip(kind: heat.Kind, figure: float) -> None:
+def know_clip(kind: heat.HeatMap, figure: float) -> None:
     """The worst of the whole clip is known: the scale reaches there."""
     if ON:
         ON[0].clip[kind.name] = figure

@@ -98,7 +98,7 @@ def test_the_same_as_numpys_positions_at_rest_through_the_same_shader(method: st
 
 @pytest.mark.parametrize("kind", heat.KINDS, ids=lambda kind: kind.name)
 @pytest.mark.parametrize("seed", range(4))
-def test_heat_maps(seed: int, kind: heat.Kind) -> None:
+def test_heat_maps(seed: int, kind: heat.HeatMap) -> None:
     read, motion = posed(seed, influences_=7, scale=("none", "axes")[seed % 2])
     most = 3
     figures = heat.heat(read, motion, kind, most=most)[0]

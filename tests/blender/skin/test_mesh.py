@@ -13,8 +13,8 @@ bpy = pytest.importorskip("bpy")
 from quat_audit import api
 from quat_audit.audit.pipeline import judge
 from quat_audit.blender import compat, playback, pose
-from quat_audit.blender.skin import fingerprint
 from quat_audit.blender.skin import mesh as skin
+from quat_audit.blender.skin import mesh_state
 from quat_audit.blender.skin import posed as posed_skin
 from quat_audit.errors import SkinError
 from quat_audit.skinning import linear, measure
@@ -260,9 +260,9 @@ def test_preserve_volume_whose_curve_is_muted_is_judged() -> None:
 
 def test_switching_the_rest_position_is_a_change_of_the_skin() -> None:
     obj, rig = make_tube()
-    before = fingerprint.fingerprint(obj, rig, bpy.context.scene)
+    before = mesh_state.mesh_state(obj, rig, bpy.context.scene)
     rig.data.pose_position = "REST"
-    assert fingerprint.fingerprint(obj, rig, bpy.context.scene) != before
+    assert mesh_state.mesh_state(obj, rig, bpy.context.scene) != before
 
 
 def test_vertices_without_a_place_are_counted_in_words() -> None:

@@ -21,7 +21,7 @@ _OF_MODIFIER = (
 )
 
 
-def fingerprint(obj: Any, rig: Any, scene: Any) -> tuple[Any, ...]:
+def mesh_state(obj: Any, rig: Any, scene: Any) -> tuple[Any, ...]:
     """Equal as long as nothing was changed that `skin.read_object` reads, but for weights and positions.
 
     Args:
