@@ -3,7 +3,7 @@
 
 compat.py    every difference between Blender versions, one function each
 open.py      open and import files headless; saving.py save them; scripted.py drivers that need Python
-users.py     who plays an action, and how (rotation modes, stored pose, drivers)
+users.py     who plays an action; readers.py how each of them reads its keys (mode, order, strips, drivers)
 read.py      actions -> Clips; write.py an edited Clip -> the action it came from
 playback.py  what plays in a scene, and on which frames; pose.py poses of a rig, frame by frame
 linked.py    libraries, and those that are missing

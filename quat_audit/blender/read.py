@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import bpy
@@ -19,8 +19,8 @@ import numpy as np
 from ..errors import GoneError
 from ..motion.clip import BEZIER, COMPONENTS, Clip, Curves, Cycles, Track, make_curves, make_tracks
 from ..text import Text
-from . import compat, ignore, users
-from .users import Key, Played, User
+from . import compat, ignore, readers, users
+from .users import Played, Users
 
 # A bone's name is a string literal of RNA: any character but its quote, which a backslash escapes.
 _BONE_ROTATION = re.compile(
@@ -73,20 +73,19 @@ def read_object(datablock: Any) -> list[BlenderClip]:
     return [clip for clip in clips if (clip.action_uid, clip.handle) in mine]
 
 
-def read_action(action: Any, *, played_by: dict[Key, list[User]] | None = None) -> list[BlenderClip]:
+def read_action(action: Any, *, played_by: Users | None = None) -> list[BlenderClip]:
     """All slots of an action. `played_by` saves looking for its users again (`users.find_users`)."""
     if played_by is None:
         played_by = users.find_users()
     clips = []
     for curve_set in compat.curve_sets(action):
-        who = played_by.get((action.session_uid, curve_set.handle), [])
-        clip = _read_set(action, curve_set, who)
+        clip = _read_set(action, curve_set, played_by)
         clips.append(BlenderClip(clip, action.session_uid, curve_set.handle, curve_set.layer, curve_set.strip))
     return clips
 
 
 def read_action_slices(
-    action: Any, *, played_by: dict[Key, list[User]] | None = None, slice_seconds: float = SLICE_SECONDS
+    action: Any, *, played_by: Users | None = None, slice_seconds: float = SLICE_SECONDS
 ) -> Iterator[tuple[int, int, tuple[BlenderClip, ...]]]:
     """`read_action` in slices of about `slice_seconds`, for who has to keep Blender's window alive meanwhile.
 
@@ -107,11 +106,9 @@ def read_action_slices(
     done, clips = 0, []
     for address in addresses:
         action, curve_set = _find_curve_set(uid, name, *address)
-        who = played_by.get((uid, address[0]), [])
-        if not users.alive(who):  # undone since they were found
+        if not users.alive(played_by.get((uid, address[0]), [])):  # undone since they were found
             played_by = users.find_users()
-            who = played_by.get((uid, address[0]), [])
-        parts = _read_set_parts(action, curve_set, who)
+        parts = _read_set_parts(action, curve_set, played_by)
         keys, again, since = 0, None, time.perf_counter()
         while True:
             try:
@@ -134,8 +131,7 @@ def read_action_slices(
 def read_again(record: BlenderClip) -> BlenderClip:
     """The same slot as it is now."""
     action, curve_set = find_set(record)
-    who = users.find_users().get((record.action_uid, record.handle), [])
-    return BlenderClip(_read_set(action, curve_set, who), *_address(record))
+    return BlenderClip(_read_set(action, curve_set, users.find_users()), *_address(record))
 
 
 def _address(record: BlenderClip) -> tuple[int, int, int, int]:
@@ -156,8 +152,8 @@ def _find_curve_set(uid: int, name: str, handle: int, layer: int, strip: int) ->
     raise GoneError(Text("action '{action}' is no longer in this file as it was: read it again", {"action": name}))
 
 
-def _read_set(action: Any, curve_set: compat.CurveSet, who: Sequence[User]) -> Clip:
-    parts = _read_set_parts(action, curve_set, who)
+def _read_set(action: Any, curve_set: compat.CurveSet, played_by: Users) -> Clip:
+    parts = _read_set_parts(action, curve_set, played_by)
     while True:
         try:
             next(parts)
@@ -166,7 +162,7 @@ def _read_set(action: Any, curve_set: compat.CurveSet, who: Sequence[User]) -> C
             return clip
 
 
-def _read_set_parts(action: Any, curve_set: compat.CurveSet, who: Sequence[User]) -> _Parts:
+def _read_set_parts(action: Any, curve_set: compat.CurveSet, played_by: Users) -> _Parts:
     """Read a set of curves. Between two parts the curves may be found anew; nothing else of Blender is used then."""
     fcurves = list(curve_set.fcurves)
     paths = [fcurve.data_path for fcurve in fcurves]
@@ -174,6 +170,8 @@ def _read_set_parts(action: Any, curve_set: compat.CurveSet, who: Sequence[User]
     rotations = _rotations(paths) if curve_set.id_type in ("", "OBJECT") else {}
     slot_name = " · ".join(filter(None, (curve_set.slot, curve_set.label)))
 
+    own = (action.session_uid, curve_set.handle)
+    who = played_by.get(own, [])
     players = list(who)
     if not players and rotations:
         guess = users.guess_user(rotations.values(), action.name, curve_set.slot)
@@ -195,14 +193,13 @@ def _read_set_parts(action: Any, curve_set: compat.CurveSet, who: Sequence[User]
     if unreadable:
         why = Text("its list of ignored findings cannot be read ({why}), so nothing is ignored", {"why": unreadable})
         unread.append((name, why))
-    played = {path: users.played(players, bone, prop) for path, (bone, prop) in rotations.items()}
-    own = (action.session_uid, curve_set.handle)
     keyed = set(zip(paths, components, strict=True))
-    for path, how in played.items():
-        absent = {c for c in range(4) if (path, c) not in keyed} if players else set()
-        if how.pose and (animated := absent & users.animated_elsewhere(players[0], path, own)):
-            w, x, y, z = (np.nan if c in animated else value for c, value in enumerate(how.pose))
-            played[path] = replace(how, pose=(w, x, y, z))
+    read_by = readers.find_readers(played_by, who, own, rotations, keyed)
+    played = {
+        path: readers.as_read(read_by, path) if who else users.guessed(players, bone, prop)
+        for path, (bone, prop) in rotations.items()
+    }
+    unread += readers.not_evaluated(name, read_by)
     settled: dict[str, Any] = {
         "cycles": [problem if isinstance(problem, Cycles) else None for problem in problems],
         "unevaluable": [problem if isinstance(problem, str) else "" for problem in problems],
@@ -225,6 +222,7 @@ def _read_set_parts(action: Any, curve_set: compat.CurveSet, who: Sequence[User]
         tracks=make_tracks(_tracks(rotations, curves, played)),
         not_evaluated=tuple(unread),
         ignores=ignores,
+        readers=read_by,
     )
 
 

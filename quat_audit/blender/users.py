@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import bpy
 
@@ -26,27 +27,127 @@ Key = tuple[int, int]  # the action's session_uid, the slot's handle
 
 @dataclass(frozen=True, eq=False)
 class User:
-    """One that plays an action: `name` for a person, the ID itself, and the properties that a driver holds."""
+    """One that plays an action.
+
+    Attributes:
+        name: for a person.
+        datablock: the ID itself.
+        driven: the (property, component) that a driver holds.
+        plays: every (action, slot) of it, muted ones too.
+        playing: those that are not muted.
+    """
 
     name: str
     datablock: Any
     driven: frozenset[tuple[str, int]] = field(default=frozenset())
+    plays: tuple[Key, ...] = ()
+    playing: tuple[Key, ...] = ()
 
     @property
     def is_object(self) -> bool:
         return isinstance(self.datablock, bpy.types.Object)
 
 
+class DriverRead(NamedTuple):
+    """A driver takes a component of a property as the number that it is."""
+
+    data_path: str
+    component: int
+    owner: str
+    driven: str
+    muted: bool
+
+
+class Users(dict[Key, list[User]]):
+    """(action, slot) → its users, objects first, each in name order; and what is asked of them again and again.
+
+    It holds pointers of Blender: see `alive`.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._curves: dict[Key, frozenset[tuple[str, int]]] | None = None
+        self._elsewhere: dict[tuple[Key, ...], dict[tuple[str, int], tuple[Key, ...]]] = {}
+        self._driver_reads: dict[int, list[DriverRead]] | None = None
+
+    def curves(self, key: Key) -> frozenset[tuple[str, int]]:
+        """(data path, component) of the curves of a slot that are not muted."""
+        if self._curves is None:
+            found: dict[Key, set[tuple[str, int]]] = {}
+            for action in bpy.data.actions:
+                for part in compat.curve_sets(action):
+                    of_slot = found.setdefault((action.session_uid, part.handle), set())
+                    of_slot.update((f.data_path, f.array_index) for f in part.fcurves if not f.mute)
+            self._curves = {of: frozenset(paths) for of, paths in found.items()}
+        return self._curves.get(key, frozenset())
+
+    def animated(self, keys: tuple[Key, ...]) -> dict[tuple[str, int], tuple[Key, ...]]:
+        """(data path, component) → which of some slots have a curve for it."""
+        if keys not in self._elsewhere:
+            found: dict[tuple[str, int], tuple[Key, ...]] = {}
+            for key in dict.fromkeys(keys):
+                for curve in self.curves(key):
+                    found[curve] = (*found.get(curve, ()), key)
+            self._elsewhere[keys] = found
+        return self._elsewhere[keys]
+
+    def driver_reads(self, datablock: Any) -> list[DriverRead]:
+        """What drivers anywhere in the file read of an ID."""
+        if self._driver_reads is None:
+            self._driver_reads = {}
+            for name, holder in _all_ids():
+                data = getattr(holder, "animation_data", None)
+                for fcurve in data.drivers if data is not None else ():
+                    for uid, read in _reads_of(name, fcurve):
+                        self._driver_reads.setdefault(uid, []).append(read)
+        return self._driver_reads.get(datablock.session_uid, [])
+
+
+# A component of a rotation at the end of a path: rotation_euler[2], or rotation_euler.z
+_COMPONENT = re.compile(r"(.*rotation_\w+)(?:\[(\d)\]|\.([wxyz]))", re.DOTALL)
+_ANGLES = {"ROT_X": 0, "ROT_Y": 1, "ROT_Z": 2}
+
+
+def _reads_of(owner: str, fcurve: Any) -> Iterator[tuple[int, DriverRead]]:
+    """(session_uid of an ID, what of it) that a driver reads as a number.
+
+    A variable for a rotation that follows the target's own mode (AUTO) reads Euler angles as they are, unwrapped; in
+    the other modes it reads the rotation, which no repair changes.
+    """
+    driven = fcurve.data_path + (f"[{fcurve.array_index}]" if fcurve.array_index else "")
+    for variable in fcurve.driver.variables:
+        for target in variable.targets:
+            if target.id is None:
+                continue
+            if variable.type == "SINGLE_PROP":
+                match = _COMPONENT.fullmatch(target.data_path)
+                if match is None:
+                    continue
+                letters = "xyz" if "euler" in match[1] else "wxyz"
+                number = int(match[2]) if match[2] else letters.find(match[3])
+                yield target.id.session_uid, DriverRead(match[1], number, owner, driven, fcurve.mute)
+            elif variable.type == "TRANSFORMS" and target.transform_type in _ANGLES and target.rotation_mode == "AUTO":
+                holder = target.id
+                if target.bone_target:
+                    holder = holder.pose.bones.get(target.bone_target) if getattr(holder, "pose", None) else None
+                if holder is not None and getattr(holder, "rotation_mode", "") in EULER_ORDERS:
+                    path = holder.path_from_id("rotation_euler") if target.bone_target else "rotation_euler"
+                    yield (
+                        target.id.session_uid,
+                        DriverRead(path, _ANGLES[target.transform_type], owner, driven, fcurve.mute),
+                    )
+
+
 @dataclass(frozen=True, eq=False)
 class Played:
-    """How one rotation is played: see `Tracks`. `modes` is empty when nobody has it."""
+    """How one rotation is played: see `Tracks`. `modes` is empty when nobody has it, or has one that can be told."""
 
     modes: tuple[str, ...]
     order: str
     pose: tuple[float, float, float, float] | None
 
 
-def find_users(datablocks: Iterable[Any] | None = None) -> dict[Key, list[User]]:
+def find_users(datablocks: Iterable[Any] | None = None) -> Users:
     """Every (action, slot) of the file that somebody plays → its users, objects first, each in name order.
 
     Counted are the active action, all NLA strips (muted ones too: they may be switched on), the action put aside
@@ -54,11 +155,11 @@ def find_users(datablocks: Iterable[Any] | None = None) -> dict[Key, list[User]]
 
     datablocks: only ask these IDs; None: all of the file.
     """
-    found: dict[Key, list[User]] = {}
+    found = Users()
     for name, datablock in _named(datablocks) if datablocks is not None else _all_ids():
         keys = dict.fromkeys(_played_by(datablock))
         if keys:
-            user = User(name, datablock, _driven(datablock))
+            user = User(name, datablock, _driven(datablock), tuple(keys), tuple(dict.fromkeys(_playing(datablock))))
             for key in keys:
                 found.setdefault(key, []).append(user)
     return found
@@ -93,29 +194,35 @@ def _all_ids() -> Iterator[tuple[str, Any]]:
 def _played_by(datablock: Any) -> Iterator[Key]:
     data = getattr(datablock, "animation_data", None)
     if data is not None:
-        yield from _keys(data.action, compat.slot_handle(data))
+        yield from keys_of(data)
         if data.use_tweak_mode:
-            yield from _keys(data.action_tweak_storage, compat.stored_slot_handle(data))
+            yield from keys_of_action(data.action_tweak_storage, compat.stored_slot_handle(data))
         for track in data.nla_tracks:
-            for strip in _strips(track.strips):
-                yield from _keys(strip.action, compat.slot_handle(strip))
+            for strip in strips_of(track.strips):
+                yield from keys_of(strip)
     if isinstance(datablock, bpy.types.Object):
         bones = datablock.pose.bones if datablock.pose is not None else ()
         for holder in (datablock, *bones):
             for constraint in holder.constraints:
                 if constraint.type == "ACTION":
-                    yield from _keys(constraint.action, compat.slot_handle(constraint))
+                    yield from keys_of(constraint)
 
 
-def _keys(action: Any, handle: int) -> Iterator[Key]:
-    if action is not None and not compat.plays_nothing(handle):
-        yield action.session_uid, handle
+def keys_of(player: Any) -> tuple[Key, ...]:
+    """The slot that an AnimData, an NLA strip or an Action constraint plays; () for none."""
+    return keys_of_action(player.action, compat.slot_handle(player))
 
 
-def _strips(strips: Any) -> Iterator[Any]:
+def keys_of_action(action: Any, handle: int) -> tuple[Key, ...]:
+    """(an action, the slot of that handle); () for no action, or none of its slots."""
+    return ((action.session_uid, handle),) if action is not None and not compat.plays_nothing(handle) else ()
+
+
+def strips_of(strips: Any) -> Iterator[Any]:
+    """Strips, and those within meta strips."""
     for strip in strips:
         yield strip
-        yield from _strips(strip.strips)  # of a meta strip
+        yield from strips_of(strip.strips)  # of a meta strip
 
 
 def _driven(datablock: Any) -> frozenset[tuple[str, int]]:
@@ -154,72 +261,62 @@ def guess_user(rotations: Iterable[tuple[str, str]], action: str, slot: str) -> 
     return User(best[1].name, best[1]) if best[1] is not None else None
 
 
-def played(users: Iterable[User], bone: str, prop: str) -> Played:
-    """How the users play one rotation. The first one with the property gives Euler order and stored value.
-
-    An animated component's stored value is the last one evaluated; that does not matter, because only
-    components without a curve are taken from here.
-    """
-    modes: dict[str, None] = {}
-    order, pose = "", None
-    for _, holder in holders(users, bone):
-        mode = holder.rotation_mode
-        modes[mode] = None
-        order = order or (mode if mode in EULER_ORDERS else "XYZ")
-        if pose is None:
-            value = tuple(getattr(holder, prop, ()))
-            pose = (*value, 0.0)[:4] if value else None
-    return Played(tuple(modes), order or "XYZ", pose)
+def guessed(users: Iterable[User], bone: str, prop: str) -> Played:
+    """How the rig that an action is likely made for would play a rotation. What it has stored is nobody's: unknown."""
+    modes = tuple(dict.fromkeys(holder.rotation_mode for _, holder in holders(users, bone)))
+    return Played(modes, next((mode for mode in modes if mode in EULER_ORDERS), "XYZ"), None)
 
 
-def animated_elsewhere(user: User, data_path: str, own: Key) -> set[int]:
+def animated_elsewhere(players: Users, user: User, data_path: str, own: Key) -> set[int]:
     """Components of a property that another action than `own` animates on the user right now.
 
     What such a component has stored is that action's pose at the current frame, not a value of the rig.
     """
-    return {
-        fcurve.array_index
-        for key, fcurve in _playing_curves(user.datablock)
-        if key != own and fcurve.data_path == data_path
-    }
+    if all(key == own for key in user.playing):
+        return set()
+    curves = players.animated(user.playing)
+    return {c for c in range(4) if any(key != own for key in curves.get((data_path, c), ()))}
 
 
 def is_animated(datablock: Any, data_path: str) -> bool:
     """Whether a curve or a driver sets a property of an ID right now; muted ones do not."""
     if any(path == data_path for path, _ in _driven(datablock)):
         return True
-    return any(fcurve.data_path == data_path and not fcurve.mute for _, fcurve in _playing_curves(datablock))
+    wanted = set(_playing(datablock))
+    if not wanted:
+        return False
+    actions = [action for action in bpy.data.actions if any(uid == action.session_uid for uid, _ in wanted)]
+    return any(
+        fcurve.data_path == data_path and not fcurve.mute
+        for action in actions
+        for part in compat.curve_sets(action)
+        if (action.session_uid, part.handle) in wanted
+        for fcurve in part.fcurves
+    )
 
 
-def _playing_curves(datablock: Any) -> Iterator[tuple[Key, Any]]:
-    """Curves of the active action and of the NLA strips that are not muted, each with where it is from."""
+def _playing(datablock: Any) -> Iterator[Key]:
+    """The active action and the NLA strips that are not muted."""
     data = getattr(datablock, "animation_data", None)
     if data is None:
         return
-    playing = list(_keys(data.action, compat.slot_handle(data)))
+    yield from keys_of(data)
     for track in data.nla_tracks:
         if not track.mute:
-            for strip in _strips(track.strips):
+            for strip in strips_of(track.strips):
                 if not strip.mute:
-                    playing += _keys(strip.action, compat.slot_handle(strip))
-    wanted = set(playing)
-    for action in bpy.data.actions:
-        if any(uid == action.session_uid for uid, _ in wanted):
-            for found in compat.curve_sets(action):
-                key = (action.session_uid, found.handle)
-                if key in wanted:
-                    yield from ((key, fcurve) for fcurve in found.fcurves)
+                    yield from keys_of(strip)
+
+
+def holder_of(user: User, bone: str) -> Any:
+    """The user's bone, or the object itself for ""; None where it has none."""
+    if not user.is_object:
+        return None
+    if not bone:
+        return user.datablock
+    return user.datablock.pose.bones.get(bone) if user.datablock.pose is not None else None
 
 
 def holders(users: Iterable[User], bone: str) -> list[tuple[User, Any]]:
     """(user, its bone, or the object itself for "") for each user that has it."""
-    found = []
-    for user in users:
-        if not user.is_object:
-            continue
-        holder = user.datablock
-        if bone:
-            holder = holder.pose.bones.get(bone) if holder.pose is not None else None
-        if holder is not None:
-            found.append((user, holder))
-    return found
+    return [(user, holder) for user in users if (holder := holder_of(user, bone)) is not None]

@@ -4,6 +4,7 @@
 clip.py     Clip, its invariants, and how a reader makes one
 curve.py    F-curves at any time, as Blender evaluates them; bezier.py one segment; easing.py the easing equations
 keys.py     the keys of all rotations as rows, and the steps between them
+readers.py  who plays the keys, and how; drawn.py what a scene shows between two keys
 sweep.py    what plays on a step: the path, degrees swept, the shortest
 edit.py     edits: a new clip, never a change in place; changes.py what differs between two clips
 """

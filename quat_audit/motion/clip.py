@@ -21,6 +21,7 @@ import numpy.typing as npt
 
 from ..arrays import Bools, Floats, Ints
 from ..findings.ignores import Ignore
+from .readers import Reader
 
 # Interpolation of the segment that *starts* at a key. 0 to 12 are Blender's own numbers
 # (eBezTriple_Interpolation in DNA_curve_enums.h), so that reading an action converts nothing.
@@ -161,6 +162,7 @@ class Clip:
         curves, tracks: the animation.
         not_evaluated: (what, why) pairs that the reader could not bring in.
         ignores: findings that are not to be reported (or repaired) on this clip's action.
+        readers: who plays the keys or reads them; () where the only one is the format's own, or nobody is known.
     """
 
     action: str
@@ -174,6 +176,7 @@ class Clip:
     tracks: Tracks
     not_evaluated: tuple[tuple[str, str], ...] = ()
     ignores: tuple[Ignore, ...] = ()
+    readers: tuple[Reader, ...] = ()
     # Views computed from this clip (keys.py beside it); a new clip starts with an empty one.
     cache: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 

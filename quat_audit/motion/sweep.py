@@ -69,7 +69,7 @@ def to_rotation(clip: Clip, keys: Keys, value: Floats, rows: Ints) -> Floats:
 
 
 def played_values(clip: Clip, keys: Keys, steps: Steps, which: Ints, fractions: Floats) -> Floats:
-    """Raw values (P, F, n) that the curves give at fractions (F,) of the steps `which` (P,)."""
+    """Raw values (P, F, n) that the curves give at fractions (F,) or (P, F) of the steps `which` (P,)."""
     first, second = steps.first[which], steps.second[which]
     n = keys.value.shape[1]
     tracks = keys.track_of(first)
@@ -79,16 +79,17 @@ def played_values(clip: Clip, keys: Keys, steps: Steps, which: Ints, fractions: 
     straight = (start >= 0) & (end == start + 1)
     straight &= clip.curves.interpolation[np.where(straight, start, 0)] == LINEAR if len(clip.curves.co) else False
     a, b = keys.value[first, None], keys.value[second, None]
-    value = a + fractions[:, None] * (b - a)
+    value = a + fractions[..., None] * (b - a)
     if straight.all():
         return value
     absent = curves < 0
     at, part = np.nonzero(absent)
     value[at, :, part] = assumed_pose(clip)[tracks[at], part, None]
     at, part = np.nonzero(~absent & ~straight)
-    time = keys.time[first[at], None] + fractions * (keys.time[second[at]] - keys.time[first[at]])[:, None]
-    value[at, :, part] = evaluate(clip.curves, np.repeat(curves[at, part], len(fractions)), time.ravel()).reshape(
-        -1, len(fractions)
+    share = np.broadcast_to(fractions, (len(which), fractions.shape[-1]))[at]
+    time = keys.time[first[at], None] + share * (keys.time[second[at]] - keys.time[first[at]])[:, None]
+    value[at, :, part] = evaluate(clip.curves, np.repeat(curves[at, part], time.shape[1]), time.ravel()).reshape(
+        time.shape
     )
     return value
 

@@ -66,7 +66,7 @@ def selected_keys(context: Any) -> list[Selection]:
     """What is selected on the editable curves that the editor shows, of quaternions only."""
     shown = {fcurve.as_pointer(): fcurve for fcurve in context.editable_fcurves or ()}
     actions = {id_.session_uid: id_ for id_ in (fcurve.id_data for fcurve in shown.values())}
-    played_by = users.find_users() if actions else {}
+    played_by = users.find_users() if actions else None
     found = []
     for action in actions.values():
         for record in read.read_action(action, played_by=played_by):

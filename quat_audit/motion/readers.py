@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Who plays the keys of a clip, and how: a fix must keep every keyed rotation for each of them.
+
+Whoever makes a clip finds its readers; here they are plain data, and what follows from them for the clip.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+
+from ..text import Text
+
+if TYPE_CHECKING:
+    from .clip import Clip
+
+Fill = tuple[float, float, float, float]
+# How a reader comes to the keys.
+Route = Literal["action", "strip", "constraint", "driver"]
+
+# Three Euler orders with the three middle axes: the equivalent triple, (x + 180°, 180° - y, z + 180°) in XYZ, is the
+# same rotation in two orders when they share the middle axis. So what is equal in all three is equal in all six.
+A_MIDDLE_AXIS_EACH = ("XYZ", "YXZ", "XZY")
+_ORDERS = ("XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX")
+_UNKNOWN: Fill = (np.nan, np.nan, np.nan, np.nan)
+
+
+class Way(NamedTuple):
+    """How a reader plays one rotation.
+
+    `mode` is its rotation mode; `fill` is what it takes for a component that has no curve (NaN: nobody
+    tells; the identity's value for one that has a curve).
+    """
+
+    mode: str
+    fill: Fill
+
+
+class Drawn(NamedTuple):
+    """The times of a clip that a reader shows, in frames of the clip: `start + n * spacing` for whole n.
+
+    Only those from `first` to `last`. `spacing` 0: any time may be shown. `times`: these ones, where they lie unevenly.
+    """
+
+    start: float = 0.0
+    spacing: float = 1.0
+    first: float = -np.inf
+    last: float = np.inf
+    times: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Reader:
+    """One that plays the keys of a clip, or reads them.
+
+    Attributes:
+        owner: the object (or other ID) that is moved; for a driver, whose property it drives.
+        route: how it comes to the keys.
+        by: the name of the strip or the constraint, or what the driver drives; "" for an active action.
+        muted: it plays nothing as it is now, but may be switched on.
+        linked: its owner comes from another file, so nothing of it can be written.
+        mixed: why what it plays is mixed with other motion; "" where it plays the keys alone.
+        mixed_paths: the data paths of which `mixed` is true.
+        ways: data path → how it plays the rotation; paths that it does not have are missing.
+        reads: (data path, component) of which a driver takes the number itself.
+        drawn: which times it shows; () where nobody tells: the whole frames.
+        rivals: data paths of the same bones that other actions of its owner key, muted ones too.
+    """
+
+    owner: str
+    route: Route = "action"
+    by: str = ""
+    muted: bool = False
+    linked: bool = False
+    mixed: str = ""
+    mixed_paths: frozenset[str] = frozenset()
+    ways: Mapping[str, Way] = field(default_factory=dict)
+    reads: frozenset[tuple[str, int]] = frozenset()
+    drawn: tuple[Drawn, ...] = ()
+    rivals: frozenset[str] = frozenset()
+
+    @property
+    def words(self) -> Text:
+        """Who it is, for a person: "RigB, by the muted strip 'Walk'"."""
+        values = {"owner": self.owner, "by": self.by}
+        if self.route == "strip":
+            if self.muted:
+                return Text("{owner}, by the muted strip {by!r}", values)
+            return Text("{owner}, by the strip {by!r}", values)
+        if self.route == "constraint":
+            if self.muted:
+                return Text("{owner}, by the muted Action constraint {by!r}", values)
+            return Text("{owner}, by the Action constraint {by!r}", values)
+        if self.route == "driver":
+            return Text("{owner}, by the driver of {by}", values)
+        return Text("{owner}", values)
+
+    @property
+    def state(self) -> tuple[object, ...]:
+        """Equal for readers by which a clip is judged alike."""
+        return (
+            *(self.owner, self.route, self.by, self.muted, self.linked, self.mixed, self.drawn),
+            *(sorted(self.mixed_paths), sorted(self.ways.items()), sorted(self.reads), sorted(self.rivals)),
+        )
+
+
+def players(clip: Clip) -> tuple[Reader, ...]:
+    """The readers that play rotations: all but drivers."""
+    return tuple(reader for reader in clip.readers if reader.route != "driver")
+
+
+def playing(readers: Iterable[Reader]) -> tuple[Reader, ...]:
+    """Those that play now; the muted ones only when no other does."""
+    found = tuple(readers)
+    return tuple(reader for reader in found if not reader.muted) or found
+
+
+def unread(clip: Clip) -> bool:
+    """Nobody in the file plays the clip: in which order, and with which values, is unknown."""
+    return clip.format == "blender" and not clip.users
+
+
+def ways(clip: Clip) -> tuple[tuple[Way, ...], ...]:
+    """(T,) the distinct ways in which each track may be played, the one that the clip's tracks hold first.
+
+    `mode` is an Euler order for tracks of Euler angles (and "" for others). A reader whose mode plays no Euler angles,
+    or none that is known, may play them in any order later: it stands for all orders.
+    """
+    name = "ways"
+    if name not in clip.cache:
+        clip.cache[name] = tuple(_ways_of(clip, track) for track in range(len(clip.tracks)))
+    found: tuple[tuple[Way, ...], ...] = clip.cache[name]
+    return found
+
+
+def _ways_of(clip: Clip, track: int) -> tuple[Way, ...]:
+    tracks = clip.tracks
+    euler = tracks.kind[track] == "EULER"
+    w, x, y, z = tracks.pose[track].tolist()
+    own = Way(tracks.order[track] if euler else "", (w, x, y, z))
+    known = [r.ways[tracks.data_path[track]] for r in players(clip) if tracks.data_path[track] in r.ways]
+    any_order = unread(clip) or any(way.mode not in _ORDERS for way in known)
+    found = {_word(own, clip, track): own}
+    for way in known:
+        if not euler or way.mode in _ORDERS:
+            this = Way(way.mode if euler else "", way.fill)
+            found.setdefault(_word(this, clip, track), this)
+    if euler and any_order:
+        for order in A_MIDDLE_AXIS_EACH:
+            if order[1] != own.mode[1]:
+                this = Way(order, own.fill)
+                found.setdefault(_word(this, clip, track), this)
+    return tuple(found.values())
+
+
+def _word(way: Way, clip: Clip, track: int) -> tuple[object, ...]:
+    """Equal for ways that play the track alike: what has a curve needs no fill."""
+    absent = clip.tracks.curves[track] < 0
+    return (way.mode, *(repr(value) for value, needed in zip(way.fill, absent, strict=True) if needed))
+
+
+def shares_middle_axis(clip: Clip) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """(T,) all that may play the track do so in orders of one middle axis: there the equivalent triple is the same."""
+    return np.array([len({way.mode[1:2] for way in of}) <= 1 for of in ways(clip)], dtype=bool)
+
+
+def fills_alike(clip: Clip) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    """(T,) every reader takes the same, known values for the components that have no curve, and there is one."""
+    if unread(clip):
+        return np.zeros(len(clip.tracks), dtype=bool)
+    result = []
+    for track, of in enumerate(ways(clip)):
+        absent = clip.tracks.curves[track] < 0
+        fills = {tuple(repr(v) for v, needed in zip(w.fill, absent, strict=True) if needed) for w in of}
+        result.append(len(fills) <= 1 and "nan" not in next(iter(fills), ()))
+    return np.array(result, dtype=bool)
+
+
+def views(clip: Clip) -> tuple[Clip, ...]:
+    """The clip as each of its readers plays it, itself first: together they show every way of every track."""
+    if "views" not in clip.cache:
+        clip.cache["views"] = views_of(clip, clip)
+    found: tuple[Clip, ...] = clip.cache["views"]
+    return found
+
+
+def views_of(clip: Clip, read_as: Clip) -> tuple[Clip, ...]:
+    """`views` of an edited clip by the readers of the one that it comes from (by data path)."""
+    of_path = dict(zip(read_as.tracks.data_path, ways(read_as), strict=True))
+    number = max((len(found) for found in of_path.values()), default=1)
+    return (clip, *(_view(clip, of_path, which) for which in range(1, number)))
+
+
+def _view(clip: Clip, of_path: Mapping[str, tuple[Way, ...]], which: int) -> Clip:
+    tracks = clip.tracks
+    orders, pose = list(tracks.order), tracks.pose.copy()
+    for track, path in enumerate(tracks.data_path):
+        found = of_path.get(path, ())
+        if which < len(found):
+            orders[track] = found[which].mode or orders[track]
+            pose[track] = found[which].fill
+    return replace(clip, tracks=replace(tracks, order=tuple(orders), pose=pose))
+
+
+def readers_of_way(clip: Clip, track: int, number: int) -> tuple[Reader, ...]:
+    """Who plays a track in its way of that number (see `ways`); () for a reader that is unknown."""
+    path = clip.tracks.data_path[track]
+    wanted = _word(ways(clip)[track][number], clip, track)
+    euler = clip.tracks.kind[track] == "EULER"
+    found = []
+    for reader in players(clip):
+        way = reader.ways.get(path)
+        if way is not None and _word(Way(way.mode if euler else "", way.fill), clip, track) == wanted:
+            found.append(reader)
+    return tuple(found)
