@@ -14,11 +14,11 @@ import numpy as np
 from ..errors import InputError
 from ..findings.finding import NONE, SEVERITIES, Finding, Severity
 from ..findings.ignores import Ignore
-from ..findings.report import ClipLine, Ignored
+from ..findings.report import ClipLine, Ignored, ReaderLine
 from ..motion.clip import Clip
 from ..pausing import in_slices
 from ..rules.rule import AnyRule, Limits, Subject
-from . import subjects
+from . import safety, subjects
 from .settings import DEFAULT, Overrides, Settings
 
 # A slice of an audit takes about this long.
@@ -109,7 +109,8 @@ def find(rule: AnyRule, subject: Subject, limits: Overrides | None = None) -> li
         return []
     with np.errstate(all="ignore"):  # NaN and infinity are what is looked for, not an accident
         found = rule.find(subject, rule_limits(rule, limits))
-    return subjects.as_played(rule, subject, found)
+    found = subjects.as_played(rule, subject, found)
+    return safety.trial(rule, subject, found, rule_limits(rule, limits)) if isinstance(subject, Clip) else found
 
 
 def rule_limits(rule: AnyRule, overrides: Overrides | None) -> Limits:
@@ -156,4 +157,5 @@ def clip_line(clip: Clip) -> ClipLine:
         frame_rate=clip.frame_rate,
         tracks=len(clip.tracks),
         keys=len(clip.curves.co),
+        readers=tuple(ReaderLine(r.owner, r.route, r.by, r.words, r.muted, r.linked, r.mixed) for r in clip.readers),
     )

@@ -17,6 +17,7 @@ from ..motion.changes import changed_keys, same_keys
 from ..motion.clip import CYCLE_REPEAT_OFFSET, ELASTIC, EULER, QUATERNION, Clip, Curves, RotationKind
 from ..motion.curve import evaluate
 from ..motion.keys import Keys, Steps, assumed_pose, rotation_keys, rotation_steps
+from ..motion.readers import views, views_of
 from ..motion.sweep import path_length, played_path, sample_blocks, to_rotation
 from ..rotation.interpolation import slerp
 from ..rotation.quaternion import angle_between
@@ -51,13 +52,15 @@ class Changes:
 
 
 def prove(before: Clip, after: Clip) -> Proof:
-    """The proof that a repair reports."""
+    """The proof that a repair reports: at keys for everybody who plays them, between keys as the clip is played."""
     changes = compare(before, after)
+    for_others = (compare(*pair) for pair in zip(views(before)[1:], views_of(after, before)[1:], strict=True))
+    key_deg = [changes.key_deg, *(other.key_deg for other in for_others)]
     kept = int(np.sum(after.curves.origin >= 0))
     gain = np.abs(changes.swept_deg[:, 0] - changes.swept_deg[:, 1])
     worst = changes.swept_deg[gain.argmax()] if len(gain) else np.zeros(2)
     return Proof(
-        max_key_change_deg=float(changes.key_deg.max(initial=0.0)),
+        max_key_change_deg=max(float(change.max(initial=0.0)) for change in key_deg),
         max_between_change_deg=float(changes.between_deg.max(initial=0.0)),
         keys_added=int(np.sum(after.curves.origin < 0)),
         keys_removed=max(0, int(np.sum(before.curves.origin >= 0)) - kept),

@@ -21,7 +21,8 @@ from ..skinning.skin import PosedSkin
 from ..text import Text
 from . import subjects
 from .pipeline import find, judge, rule_limits, rules_for, why_ignored
-from .proof import LENGTH_TOLERANCE_DEG, compare, prove
+from .proof import prove
+from .safety import broken_promises, fixed
 from .settings import DEFAULT, Settings
 from .skin_proof import STILL_MM, prove_skin, sound_moved_mm, vertices_changed
 
@@ -181,6 +182,8 @@ def _apply_rule(rule: AnyRule, state: _State[S], settings: Settings, wanted: _Wa
         why = subjects.why_locked(locked, finding)
         if why and finding.fix != NONE and (unsafe or finding.fix == SAFE):
             state.refused[which] = why
+        elif not why and finding.caution and (finding.fix == NONE or not unsafe):
+            state.refused[which] = finding.caution
         elif not why and finding.fix == SAFE:
             findings.append(finding)
         if not why and unsafe and named and np.any(finding.occurrences.fix == UNSAFE):
@@ -256,9 +259,8 @@ def _fixed(
     """What the rule's fix makes of the subject; where it does nothing, that is said."""
     if not findings:
         return subject
-    assert rule.fix is not None
-    with np.errstate(all="ignore"):
-        edited: S = rule.fix(subject, findings, rule_limits(rule, settings.limits), unsafe)
+    limits = rule_limits(rule, settings.limits)
+    edited = fixed(rule, subject, findings, limits, unsafe=unsafe)
     if edited is subject:
         # Found, called repairable, and nothing done: say so instead of being silent.
         for finding in findings:
@@ -273,25 +275,10 @@ def _unproven(before: Subject, after: Subject) -> dict[str, str]:
     if isinstance(before, PosedSkin):
         assert isinstance(after, PosedSkin)
         far = sound_moved_mm(before, after)
-        moved = Text("a vertex would move by {moved_mm:.3f} mm, so nothing was done", {"moved_mm": far})
+        moved = Text("a vertex would move by {moved_mm:.3f} mm", {"moved_mm": far})
         return {WEIGHTS: moved} if far > STILL_MM else {}
     assert isinstance(after, Clip)
-    changes = compare(before, after)
-    bad: dict[str, str] = {}
-    for track in np.flatnonzero(changes.key_deg > changes.tolerance_deg):
-        bad[before.tracks.data_path[track]] = Text(
-            "a keyed rotation would change by {change_deg:.4f}°, so nothing was done",
-            {"change_deg": float(changes.key_deg[track])},
-        )
-    for track in np.flatnonzero(changes.longer_deg > LENGTH_TOLERANCE_DEG):
-        bad.setdefault(
-            before.tracks.data_path[track],
-            Text(
-                "the path between keys would get {longer_deg:.2f}° longer, so nothing was done",
-                {"longer_deg": float(changes.longer_deg[track])},
-            ),
-        )
-    return bad
+    return {path: broken.why for path, broken in broken_promises(before, after).items()}
 
 
 def _worse(before: Subject, state: _State[S], settings: Settings) -> bool:

@@ -21,8 +21,9 @@ from ..motion.edit import scale_keys
 from ..motion.keys import Keys, rotation_keys, rotation_steps
 from ..rotation.quaternion import hemisphere_signs
 from ..text import Text
-from .proof import LENGTH_TOLERANCE_DEG, compare, prove
+from .proof import prove
 from .repair import Repair
+from .safety import Broken, broken_promises
 
 How = Literal["align", "flip"]
 ALIGN: Final = "align"
@@ -69,7 +70,9 @@ def change_signs(clip: Clip, selected: Bools, how: How) -> Repair[Clip]:
     edit = {ALIGN: align_selected, FLIP: flip_selected}[how]
     edited = edit(clip, _without(clip, selected, refused))
     while edited is not clip:
-        unproven = _unproven(clip, edited, how)
+        # Whom else it may concern is for the artist to say, who chose the keys.
+        broken = broken_promises(clip, edited, lengths=how == ALIGN)
+        unproven = {path: _why_refused(found) for path, found in broken.items() if found.itself}
         if not unproven:
             break
         refused |= unproven
@@ -128,23 +131,13 @@ def _without(clip: Clip, selected: Bools, refused: Collection[str]) -> Bools:
     return np.asarray(selected & allowed[clip.curves.curve_of_key()])
 
 
-def _unproven(before: Clip, after: Clip, how: How) -> dict[str, str]:
-    """Data path → why, for every track on which an edit would break its promise."""
-    changes = compare(before, after)
-    bad: dict[str, str] = {}
-    for track in np.flatnonzero(changes.key_deg > changes.tolerance_deg).tolist():
-        bad[before.tracks.data_path[track]] = Text(
-            "a keyed rotation would change by {change_deg:.4f}°, so nothing was done",
-            {"change_deg": float(changes.key_deg[track])},
-        )
-    if how == ALIGN:
-        for track in np.flatnonzero(changes.longer_deg > LENGTH_TOLERANCE_DEG).tolist():
-            longer = Text(
-                "the path to the next key would get {longer_deg:.1f}° longer: select the keys that follow too",
-                {"longer_deg": float(changes.longer_deg[track])},
-            )
-            bad.setdefault(before.tracks.data_path[track], longer)
-    return bad
+def _why_refused(broken: Broken) -> Text:
+    if not broken.longer_deg:
+        return broken.why
+    return Text(
+        "the path to the next key would get {longer_deg:.1f}° longer: select the keys that follow too",
+        {"longer_deg": broken.longer_deg},
+    )
 
 
 def _negated_rows(before: Clip, after: Clip, keys: Keys) -> Ints:

@@ -241,6 +241,7 @@ class Finding:
         about: what was judged.
         part: the number of the track or curve within the subject, -1: the subject itself. For its rule's fix only.
         locked: why it must not be repaired here; "" when it may.
+        caution: why its fix is not safe: who would see a change, and how much; "" where nothing is to be said.
     """
 
     code: str
@@ -262,6 +263,7 @@ class Finding:
     about: About = "clip"
     part: int = -1
     locked: str = ""
+    caution: str = ""
 
     def __hash__(self) -> int:
         return hash((self.code, self.action, self.slot, self.owner, self.data_path, len(self.occurrences)))
@@ -269,7 +271,8 @@ class Finding:
     @property
     def message(self) -> str:
         """Who, where and what, in English, of the worst place."""
-        more = f" ({self.locked})" if self.locked else ""
+        why = self.locked or self.caution
+        more = f" ({why})" if why else ""
         if self.about == "skin":
             return f"{self.bone or self.owner}: {self._headline()}{more}"
         who = self.bone or self.owner or self.data_path

@@ -86,8 +86,30 @@ class SkinProof:
 
 
 @dataclass(frozen=True)
+class ReaderLine:
+    """One that plays the keys of a clip or reads them, in a report.
+
+    Attributes:
+        owner: the object that is moved; for a driver, whose property it drives.
+        route: "action", "strip", "constraint" or "driver".
+        by: the name of the strip or constraint, or what the driver drives; "" for an active action.
+        words: all of that for a person.
+        muted, linked: it plays nothing as it is now; it comes from another file.
+        mixed: why what it plays is mixed with other motion, "" where it plays the keys alone.
+    """
+
+    owner: str
+    route: str
+    by: str
+    words: str
+    muted: bool = False
+    linked: bool = False
+    mixed: str = ""
+
+
+@dataclass(frozen=True)
 class ClipLine:
-    """One line about a clip in a report."""
+    """One line about a clip in a report. `readers`: who plays its keys or reads them."""
 
     action: str
     slot: str
@@ -96,6 +118,7 @@ class ClipLine:
     frame_rate: float
     tracks: int
     keys: int
+    readers: tuple[ReaderLine, ...] = ()
 
 
 @dataclass(eq=False)

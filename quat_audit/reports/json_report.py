@@ -95,6 +95,17 @@ def _audit(report: FileReport) -> dict[str, Any]:
                 "frame_rate": finite(clip.frame_rate),
                 "tracks": int(clip.tracks),
                 "keys": int(clip.keys),
+                "readers": [
+                    {
+                        "owner": reader.owner,
+                        "route": reader.route,
+                        "by": reader.by,
+                        "muted": reader.muted,
+                        "linked": reader.linked,
+                        "mixed": reader.mixed,
+                    }
+                    for reader in clip.readers
+                ],
             }
             for clip in report.clips
         ],
@@ -126,6 +137,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "data_path": finding.data_path,
         "message": finding.message,
         "fix": finding.fix,
+        **({"caution": finding.caution} if finding.caution else {}),
         "occurrences": [
             {
                 # A fault of one key has one frame, a fault between two keys has both.

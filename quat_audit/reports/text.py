@@ -150,8 +150,8 @@ def _findings(findings: Sequence[Finding], paint: _Paint) -> Iterator[str]:
             severity, fix = SEVERITIES[int(o.codes[i, 1])], FIX_KINDS[int(o.codes[i, 2])]
             yield f"    {who}  {says}  {_tag(finding, severity, fix, paint)}"
             who = " " * width
-        if finding.locked:
-            yield f"    {'':<{width}}  {paint(visible(finding.locked), 'quiet')}"
+        if finding.locked or finding.caution:
+            yield f"    {'':<{width}}  {paint(visible(finding.locked or finding.caution), 'quiet')}"
         if len(o) > len(order) > 1:
             yield f"    {'':<{width}}  {paint(f'and {len(o) - len(order):,} more', 'quiet')}"
     rest = findings[MOST_FINDINGS:]

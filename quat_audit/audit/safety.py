@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""Safe means safe for everybody who plays the keys: what a fix would change, and for whom.
+
+A safe fix keeps every keyed rotation for each reader of the clip, lengthens no path between keys, changes no number
+that a driver takes, and leaves the values alone of what is mixed with other motion (until mixes are evaluated).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from ..arrays import Floats
+from ..findings.finding import FIX_KINDS, NONE, SAFE, UNSAFE, Finding, FixKind
+from ..motion.clip import Clip
+from ..motion.curve import evaluate
+from ..motion.readers import Reader, readers_of_way, views, views_of
+from ..rules.rule import AnyRule, Limits, S
+from ..text import Text
+from .proof import LENGTH_TOLERANCE_DEG, compare
+
+# Readers named in a sentence; of more, how many there are.
+NAMED = 3
+# A value counts as the same within some ulps of float32.
+SAME_VALUE = 4.0 * float(np.finfo(np.float32).eps)
+
+
+def trial(rule: AnyRule, clip: Clip, found: Sequence[Finding], limits: Limits) -> list[Finding]:
+    """Findings whose safe fix keeps its promise for everybody.
+
+    Where only another reader would see a change the fix is unsafe, where anybody would there is none; both say why.
+    """
+    safe = [finding for finding in found if finding.fix == SAFE]
+    if rule.fix is None or not safe:
+        return list(found)
+    edited = fixed(rule, clip, safe, limits, unsafe=False)
+    why = broken_promises(clip, edited) if edited is not clip else {}
+    return [_not_safe(f, why[f.data_path]) if f.fix == SAFE and f.data_path in why else f for f in found]
+
+
+def fixed(rule: AnyRule, subject: S, findings: Sequence[Finding], limits: Limits, *, unsafe: bool) -> S:
+    """The subject with the fix of some findings.
+
+    Of a clip the last safe fix of each rule is kept: it is tried before it is offered, and carried out afterwards.
+    """
+    assert rule.fix is not None
+    kept = isinstance(subject, Clip) and not unsafe
+    wanted = (
+        tuple(sorted(limits.items())),
+        tuple((f.data_path, f.part, f.occurrences.rows.tobytes(), f.occurrences.codes.tobytes()) for f in findings),
+    )
+    known = subject.cache.get(("fixed", rule.code)) if isinstance(subject, Clip) and kept else None
+    if known is not None and known[0] == wanted:
+        edited: S = known[1]
+        return edited
+    with np.errstate(all="ignore"):
+        edited = rule.fix(subject, findings, limits, unsafe)
+    if isinstance(subject, Clip) and kept:
+        subject.cache["fixed", rule.code] = (wanted, edited)
+    return edited
+
+
+class Broken(NamedTuple):
+    """Why an edit is not safe.
+
+    `itself`: that is so for the clip as it is played itself, not for some reader only. `longer_deg`: by how much the
+    path between keys would get longer, where that is why.
+    """
+
+    why: Text
+    itself: bool = False
+    longer_deg: float = 0.0
+
+
+def _not_safe(finding: Finding, broken: Broken) -> Finding:
+    highest: FixKind = NONE if broken.itself else UNSAFE
+    codes = finding.occurrences.codes.copy()
+    codes[:, 2] = np.minimum(codes[:, 2], FIX_KINDS.index(highest))
+    occurrences = replace(finding.occurrences, codes=codes)
+    return replace(finding, fix=highest, occurrences=occurrences, caution=broken.why)
+
+
+def broken_promises(before: Clip, after: Clip, *, lengths: bool = True) -> dict[str, Broken]:
+    """Data path → why, wherever an edit is not safe; {} when it is.
+
+    Args:
+        lengths: the paths between keys must not get longer either.
+    """
+    bad: dict[str, Broken] = {}
+    for number, (was, now) in enumerate(zip(views(before), views_of(after, before), strict=True)):
+        changes = compare(was, now)
+        for track in np.flatnonzero(changes.key_deg > changes.tolerance_deg).tolist():
+            change = float(changes.key_deg[track])
+            bad.setdefault(
+                before.tracks.data_path[track], Broken(_key_changes(before, track, number, change), not number)
+            )
+        for track in np.flatnonzero(changes.longer_deg > LENGTH_TOLERANCE_DEG).tolist() if lengths else ():
+            longer_deg = float(changes.longer_deg[track])
+            longer = Text("the path between keys would get {longer_deg:.2f}° longer", {"longer_deg": longer_deg})
+            bad.setdefault(before.tracks.data_path[track], Broken(longer, not number, longer_deg))
+    for reader in before.readers:
+        if reader.route == "driver":
+            for path in _numbers_changed(before, after, reader):
+                reads = Text("{who} reads the number that would change", {"who": reader.words})
+                bad.setdefault(path, Broken(reads))
+        elif reader.mixed:
+            for path in _values_changed(before, after, reader.mixed_paths):
+                why = Text(
+                    "{who} mixes it with other motion ({why}), which would change",
+                    {"who": reader.words, "why": reader.mixed},
+                )
+                bad.setdefault(path, Broken(why))
+    return bad
+
+
+def _key_changes(clip: Clip, track: int, number: int, change_deg: float) -> Text:
+    who = readers_of_way(clip, track, number)
+    if number == 0:
+        return Text("a keyed rotation would change by {change_deg:.4f}°", {"change_deg": change_deg})
+    if not who:
+        return Text(
+            "who plays it is not known: in another Euler order a keyed rotation would change by {change_deg:.1f}°",
+            {"change_deg": change_deg},
+        )
+    return Text(
+        "a keyed rotation of {who} would change by {change_deg:.1f}°", {"who": named(who), "change_deg": change_deg}
+    )
+
+
+def named(readers: Sequence[Reader]) -> str:
+    """Some readers for a person: three by name, of the others the number."""
+    words = "; ".join(str(reader.words) for reader in readers[:NAMED])
+    return f"{words} (+{len(readers) - NAMED})" if len(readers) > NAMED else words
+
+
+def _numbers_changed(before: Clip, after: Clip, reader: Reader) -> list[str]:
+    wanted = {(path, component) for path, component in reader.reads}
+    return _changed_paths(before, after, lambda path, component: (path, component) in wanted)
+
+
+def _values_changed(before: Clip, after: Clip, paths: frozenset[str]) -> list[str]:
+    return _changed_paths(before, after, lambda path, component: path in paths)
+
+
+def _changed_paths(before: Clip, after: Clip, wanted: Callable[[str, int], bool]) -> list[str]:
+    """The data paths with a curve whose values at the keys of before differ, among those that are wanted."""
+    if after.curves is before.curves:
+        return []
+    there = {
+        (p, int(c)): n for n, (p, c) in enumerate(zip(after.curves.data_path, after.curves.component, strict=True))
+    }
+    found: dict[str, None] = {}
+    b = before.curves
+    for number, (path, component) in enumerate(zip(b.data_path, b.component.tolist(), strict=True)):
+        if path in found or not wanted(path, component):
+            continue
+        other = there.get((path, component), -1)
+        rows = b.rows(number)
+        if other < 0 or _differs(b.co[rows, 1], evaluate(after.curves, other, b.co[rows, 0])):
+            found[path] = None
+    return list(found)
+
+
+def _differs(was: Floats, now: Floats) -> bool:
+    size = np.maximum(np.abs(was.astype(np.float64)), 1.0)
+    return bool(np.any(np.abs(now - was) > SAME_VALUE * size))
