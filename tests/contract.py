@@ -69,7 +69,7 @@ def assert_same(before: Clip, after: Clip) -> None:
 
 def at_fault(clip: Clip, rules: Sequence[Rule], limits: Overrides | None = None) -> set[str]:
     """Data paths that some rule names."""
-    return {finding.data_path for rule in rules for finding in find(rule, clip, limits)}
+    return {path for rule in rules for finding in find(rule, clip, limits) for path in finding.paths}
 
 
 def fixable(

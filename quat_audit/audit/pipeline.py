@@ -19,6 +19,7 @@ from ..motion.clip import Clip
 from ..pausing import in_slices
 from ..rules.rule import AnyRule, Limits, Subject
 from . import safety, subjects
+from .readings import find_as_read
 from .settings import DEFAULT, Overrides, Settings
 
 # A slice of an audit takes about this long.
@@ -108,9 +109,10 @@ def find(rule: AnyRule, subject: Subject, limits: Overrides | None = None) -> li
     if rule.judges != subjects.about(subject) or subjects.blocked(rule, subject):
         return []
     with np.errstate(all="ignore"):  # NaN and infinity are what is looked for, not an accident
-        found = rule.find(subject, rule_limits(rule, limits))
+        own = rule_limits(rule, limits)
+        found = find_as_read(rule, subject, own) if isinstance(subject, Clip) else rule.find(subject, own)
     found = subjects.as_played(rule, subject, found)
-    return safety.trial(rule, subject, found, rule_limits(rule, limits)) if isinstance(subject, Clip) else found
+    return safety.trial(rule, subject, found, own) if isinstance(subject, Clip) else found
 
 
 def rule_limits(rule: AnyRule, overrides: Overrides | None) -> Limits:

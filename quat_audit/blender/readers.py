@@ -13,8 +13,9 @@ from typing import Any
 
 import bpy
 import numpy as np
+from mathutils import Quaternion
 
-from ..motion.clip import EULER, EULER_ORDERS, QUATERNION, RotationKind
+from ..motion.clip import EULER, EULER_ORDERS, QUATERNION, RotationKind, kind_played
 from ..motion.readers import Drawn, Fill, Reader, Way
 from ..text import Text
 from . import compat, users
@@ -27,6 +28,7 @@ _IDENTITY: Mapping[RotationKind, Fill] = {
     "EULER": (0.0, 0.0, 0.0, 0.0),
     "AXIS_ANGLE": (0.0, 0.0, 1.0, 0.0),
 }
+_UNKNOWN: Fill = (np.nan, np.nan, np.nan, np.nan)
 # A rotation mode that has keys of its own: none can be said of it.
 ANIMATED = "ANIMATED"
 # Repeats of a strip whose frames are told apart; of more, the frames of these.
@@ -138,8 +140,25 @@ def _ways(players: Users, user: User, slot: _Slot, *, nla: bool) -> dict[str, Wa
             # What has a curve needs no value, and what is stored there is the pose of the frame.
             w, x, y, z = (stored[c] if c in absent else fill[c] for c in range(4))
             fill = (w, x, y, z)
-        found[path] = Way(mode_of(players, user, holder, path), fill)
+        found[path] = Way(mode_of(players, user, holder, path), fill, _instead(holder, prop))
     return found
+
+
+def _instead(holder: Any, prop: str) -> Fill:
+    """The rotation that a bone or object has stored in its own mode, where that does not play a property."""
+    if kind_played(holder.rotation_mode) == users.ROTATIONS[prop]:
+        return _UNKNOWN
+    if prop.startswith("delta_"):
+        shown = holder.delta_rotation_euler.to_quaternion() if users.ROTATIONS[prop] != EULER else None
+        w, x, y, z = shown if shown is not None else holder.delta_rotation_quaternion
+    elif holder.rotation_mode == "QUATERNION":
+        w, x, y, z = holder.rotation_quaternion
+    elif holder.rotation_mode == "AXIS_ANGLE":
+        angle, *axis = holder.rotation_axis_angle
+        w, x, y, z = Quaternion(axis, angle)
+    else:
+        w, x, y, z = holder.rotation_euler.to_quaternion()
+    return (w, x, y, z)
 
 
 def mode_of(players: Users, user: User, holder: Any, path: str) -> str:

@@ -269,6 +269,12 @@ class Finding:
         return hash((self.code, self.action, self.slot, self.owner, self.data_path, len(self.occurrences)))
 
     @property
+    def paths(self) -> tuple[str, ...]:
+        """The data paths of what it is about: of a finding about several channels those of all its places."""
+        members = dict(self.occurrences.names).get("path", ())
+        return tuple(dict.fromkeys(members)) or (self.data_path,)
+
+    @property
     def message(self) -> str:
         """Who, where and what, in English, of the worst place."""
         why = self.locked or self.caution

@@ -31,12 +31,14 @@ _UNKNOWN: Fill = (np.nan, np.nan, np.nan, np.nan)
 class Way(NamedTuple):
     """How a reader plays one rotation.
 
+    `instead` is the rotation (w, x, y, z) that it shows where its mode does not play these keys; NaN: nobody tells.
     `mode` is its rotation mode; `fill` is what it takes for a component that has no curve (NaN: nobody
     tells; the identity's value for one that has a curve).
     """
 
     mode: str
     fill: Fill
+    instead: Fill = (np.nan, np.nan, np.nan, np.nan)
 
 
 class Drawn(NamedTuple):
@@ -108,8 +110,36 @@ class Reader:
 
 
 def players(clip: Clip) -> tuple[Reader, ...]:
-    """The readers that play rotations: all but drivers."""
-    return tuple(reader for reader in clip.readers if reader.route != "driver")
+    """The readers that play rotations: all but drivers. Where nobody tells of them, one for each mode of the tracks."""
+    if clip.readers or not clip.users:
+        return tuple(reader for reader in clip.readers if reader.route != "driver")
+    if "players" not in clip.cache:
+        clip.cache["players"] = tuple(_assumed(clip, n) for n in range(max(map(len, clip.tracks.modes), default=0)))
+    found: tuple[Reader, ...] = clip.cache["players"]
+    return found
+
+
+def _assumed(clip: Clip, number: int) -> Reader:
+    t = clip.tracks
+    ways = {}
+    for path, modes, (w, x, y, z) in zip(t.data_path, t.modes, t.pose.tolist(), strict=True):
+        if modes:
+            ways[path] = Way(modes[min(number, len(modes) - 1)], (w, x, y, z))
+    return Reader(owner=clip.users[min(number, len(clip.users) - 1)], ways=ways)
+
+
+def in_mode(clip: Clip, modes: Mapping[str, str]) -> Clip:
+    """The clip with other rotation modes for some data paths: everybody who has them plays them so."""
+    tracks = clip.tracks
+    new = tuple((modes[p],) if p in modes else old for p, old in zip(tracks.data_path, tracks.modes, strict=True))
+
+    def changed(reader: Reader) -> Reader:
+        ways = {
+            p: way._replace(mode=modes[p], instead=_UNKNOWN) if p in modes else way for p, way in reader.ways.items()
+        }
+        return replace(reader, ways=ways)
+
+    return replace(clip, tracks=replace(tracks, modes=new), readers=tuple(map(changed, clip.readers)))
 
 
 def playing(readers: Iterable[Reader]) -> tuple[Reader, ...]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -38,6 +39,20 @@ class Faults(NamedTuple):
 def findings_by_track(clip: Clip, rule: Rule[Clip], faults: Faults) -> list[Finding]:
     """A finding for each track with faults."""
     return _findings(clip, rule, faults, clip.tracks.data_path, clip.tracks.bone)
+
+
+def findings_of_owners(clip: Clip, rule: Rule[Clip], faults: Faults, owners: Sequence[str], prop: str) -> list[Finding]:
+    """A finding for each owner (P,): the faults are places of one thing, `prop` of all its bones."""
+    distinct = tuple(dict.fromkeys(owners))
+    bone = clip.tracks.bone
+    bones = []
+    for owner in distinct:
+        mine = {bone[part] for part, other in zip(faults.part.tolist(), owners, strict=True) if other == owner}
+        bones.append(mine.pop() if len(mine) == 1 else "")
+    faults = faults._replace(part=np.array([distinct.index(owner) for owner in owners], dtype=np.int64))
+    paths = tuple(f"{owner}.{prop}" for owner in distinct)
+    found = _findings(clip, rule, faults, paths, tuple(bones))
+    return [replace(finding, owner=owner, part=-1) for finding, owner in zip(found, distinct, strict=True)]
 
 
 def findings_by_path(clip: Clip, rule: Rule[Clip], faults: Faults) -> list[Finding]:

@@ -2,93 +2,201 @@
 """Rotation keys that the rotation mode does not play.
 
 ## What it finds
-Keys on rotation_quaternion, rotation_euler or rotation_axis_angle of a bone or object whose rotation mode is
-another one, for every object that uses the action; also when an add-on changed the mode.
+Keys on rotation_quaternion, rotation_euler or rotation_axis_angle, and on the delta rotations, of a bone or object
+whose rotation mode is another one, for everybody who plays the action; also when an add-on changed the mode. One
+finding for an action and a rig; its places are the bones.
 
 ## Why it matters
 The motion is there, in the Graph Editor, and nothing moves. Changing the rotation mode in Blender leaves the old
 curves behind: the animation is dead.
 
 ## Grading
-error when the channel that is played has no keys: the motion is dead, be it for one of several users. note when both
-are keyed.
+By what the keys would move: the largest angle between them, and from the pose that shows instead. Below 1° it is a
+note. Otherwise error when the channel that is played has no keys in the action: the motion is dead, be it for one of
+several users. note when both are keyed, and when only muted strips play the action.
 
 ## Fix
 Unsafe, two choices: set the rotation mode that the keys need (the default), or convert the keys into the mode in
-use (limit `convert_keys` = 1). Where both are keyed there is nothing to choose: no fix.
+use (limit `convert_keys` = 1). Where setting the mode would kill what another action of the bone plays, or another
+user of this one, the keys are converted. Where both are keyed there is nothing to choose: no fix.
 
 ## Known limits
-An action that nobody plays is not judged. Keys are not converted from or to axis-angle, nor when users of the action
-have modes of different kinds: there the mode has to be set. Converted keys agree at the keys; what plays between
-them may differ, and is reported by the proof.
+An action that nobody plays is not judged, nor is a bone whose rotation mode is animated. Keys are not converted from or
+to axis-angle, nor when users of the action have different modes. Converted keys agree at the keys; what plays
+between them may differ, and is reported by the proof.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
 from ..arrays import Floats
-from ..findings.finding import ERROR, NONE, NOTE, UNSAFE, Finding, classes
-from ..motion.clip import AXIS_ANGLE, COMPONENTS, EULER, QUATERNION, Clip, kind_played
+from ..findings.finding import ERROR, NONE, NOTE, UNSAFE, Finding, FixKind, classes
+from ..motion.clip import AXIS_ANGLE, COMPONENTS, EULER, EULER_ORDERS, QUATERNION, Clip, kind_played
 from ..motion.edit import add_curves, keep_curves
 from ..motion.keys import rotation_keys
+from ..motion.readers import Reader, Way, in_mode, players
 from ..motion.sweep import to_rotation
 from ..rotation import euler
-from ..rotation.quaternion import hemisphere_signs
-from .grouping import Faults, findings_by_track
+from ..rotation.quaternion import angle_between, hemisphere_signs
+from .grouping import Faults, findings_of_owners
 from .rule import PHASE_CURVES, Limits, Rule
 
 LIMITS = {
     # 0: the fix sets the rotation mode. 1: it converts the keys.
     "convert_keys": 0.0,
+    # Keys that would move less than this are leftovers: nobody misses them.
+    "visible_deg": 1.0,
 }
 
-DEAD, BOTH = range(2)
+DEAD, BOTH, STILL, MUTED = range(4)
 SENTENCES = (
-    "{kind} keys are not played, the rotation mode is {mode}: the motion is dead",
-    "{kind} keys are not played, the rotation mode is {mode}: its own channel is keyed too and plays",
+    "{kind} keys of {name} are not played, the rotation mode is {mode}: a motion of {moved_deg:.1f}° is dead",
+    "{kind} keys of {name} are not played, the rotation mode is {mode}: its own channel is keyed too and plays",
+    "{kind} keys of {name} are not played, the rotation mode is {mode}: they would move it by {moved_deg:.1f}°",
+    "{kind} keys of {name} would not be played, the rotation mode is {mode}; only a muted strip has them",
 )
 
 
+class _Ignored(NamedTuple):
+    """A track that a reader's rotation mode does not play."""
+
+    owner: str
+    track: int
+    mode: str
+    muted: bool
+    instead: tuple[float, float, float, float]
+
+
 def find(clip: Clip, limits: Limits) -> list[Finding]:
-    tracks = clip.tracks
     if not clip.users:
         return []
-    keyed: dict[tuple[str, str], set[str]] = {}
-    for track in range(len(tracks)):
-        if not tracks.delta[track]:
-            owner = (tracks.bone[track], tracks.data_path[track].rpartition(".")[0])
-            keyed.setdefault(owner, set()).add(tracks.kind[track])
-    parts, dead, ignoring = [], [], []
-    for track in range(len(tracks)):
-        others = [mode for mode in tracks.modes[track] if kind_played(mode) != tracks.kind[track]]
-        if tracks.delta[track] or not others:
-            continue
-        owner = (tracks.bone[track], tracks.data_path[track].rpartition(".")[0])
-        still = [mode for mode in others if kind_played(mode) not in keyed[owner]]
-        # What another user plays, while this one plays keys of its own, is as it should be.
-        if still or len(others) == len(tracks.modes[track]):
-            parts.append(track)
-            dead.append(bool(still))
-            ignoring.append((still or others)[0])
-    if not parts:
+    keyed: dict[str, set[str]] = {}
+    for track in range(len(clip.tracks)):
+        keyed.setdefault(_played_path(clip, track), set()).add(clip.tracks.kind[track])
+    ignored = list(_ignored(clip, keyed))
+    if not ignored:
         return []
-    is_dead = np.array(dead)
+    tracks = [item.track for item in ignored]
+    moved = np.array([_moved_deg(clip, item.track, item.instead) for item in ignored])
+    both = np.array([kind_played(i.mode) in keyed[_played_path(clip, i.track)] for i in ignored])
+    still = moved < limits["visible_deg"]
+    muted = np.array([item.muted for item in ignored])
     faults = Faults(
-        part=np.array(parts),
-        frames=np.array([_range(clip, t) for t in parts]),
-        kind=classes([is_dead], ["dead"], "both"),
-        severity=np.where(is_dead, ERROR, NOTE),
-        fix=np.where(is_dead, UNSAFE, NONE),
-        measured={"keys": np.array([_count(clip, t) for t in parts], dtype=np.float64)},
-        rows=np.array(parts),
-        sentence=np.where(is_dead, DEAD, BOTH),
-        names={"kind": [tracks.kind[t].lower().replace("_", " ") for t in parts], "mode": ignoring},
+        part=np.array(tracks),
+        frames=np.array([_range(clip, t) for t in tracks]),
+        kind=classes([both, still | muted], ["both", "slight"], "dead"),
+        severity=np.where(both | still | muted, NOTE, ERROR),
+        fix=np.where(both, NONE, [_offer(clip, item.track, limits) for item in ignored]),
+        measured={"moved_deg": moved, "keys": np.array([_count(clip, t) for t in tracks], dtype=np.float64)},
+        rows=np.array(tracks),
+        sentence=np.select([both, still, muted], [BOTH, STILL, MUTED], default=DEAD),
+        names={
+            "name": [clip.tracks.bone[item.track] or item.owner for item in ignored],
+            "kind": [_kind_words(clip, t) for t in tracks],
+            "mode": [item.mode for item in ignored],
+            "path": [clip.tracks.data_path[t] for t in tracks],
+        },
     )
-    return findings_by_track(clip, RULE, faults)
+    return findings_of_owners(clip, RULE, faults, [item.owner for item in ignored], "rotation_mode")
+
+
+def _played_path(clip: Clip, track: int) -> str:
+    """What channels of one rotation have in common: their owner, and whether they are delta channels."""
+    return clip.tracks.data_path[track].rpartition(".")[0] + (" delta" if clip.tracks.delta[track] else "")
+
+
+def _ignored(clip: Clip, keyed: dict[str, set[str]]) -> Iterator[_Ignored]:
+    """The tracks that somebody does not play, each once for an owner: as the first that is not muted, if any."""
+    seen: dict[tuple[str, int], _Ignored] = {}
+    for reader in sorted(players(clip), key=lambda reader: reader.muted):
+        for track, path in enumerate(clip.tracks.data_path):
+            way = reader.ways.get(path)
+            if way is not None and _ignores(clip, track, way) and not _anothers(clip, track, keyed):
+                item = _Ignored(reader.owner, track, way.mode, reader.muted, way.instead)
+                seen.setdefault((reader.owner, track), item)
+    yield from seen.values()
+
+
+def _ignores(clip: Clip, track: int, way: Way) -> bool:
+    known = way.mode in EULER_ORDERS or way.mode in COMPONENTS  # not one that is animated
+    return known and kind_played(way.mode) != clip.tracks.kind[track]
+
+
+def _anothers(clip: Clip, track: int, keyed: dict[str, set[str]]) -> bool:
+    """Every reader plays keys of its own there, and somebody plays these: as it should be."""
+    kinds = {kind_played(way.mode) for _, way in _ways(clip, track)}
+    return clip.tracks.kind[track] in kinds and kinds <= keyed[_played_path(clip, track)]
+
+
+def _ways(clip: Clip, track: int) -> list[tuple[Reader, Way]]:
+    path = clip.tracks.data_path[track]
+    return [(reader, reader.ways[path]) for reader in players(clip) if path in reader.ways]
+
+
+def _moved_deg(clip: Clip, track: int, instead: tuple[float, float, float, float]) -> float:
+    """Degrees that the keys would move: the largest between two of them, or from the rotation that shows instead."""
+    keys = rotation_keys(clip, clip.tracks.kind[track])
+    member = np.flatnonzero(keys.tracks == track)
+    rows = np.arange(keys.offsets[member[0]], keys.offsets[member[0] + 1])
+    rows = rows[keys.valid[rows]]
+    rotation = to_rotation(clip, keys, keys.value[rows], rows)
+    rotation = rotation[np.isfinite(rotation).all(axis=1)]
+    if not len(rotation):
+        return np.nan
+    # The one farthest from the first, and the one farthest from that: no two are farther apart than twice as much.
+    far = rotation[np.argmax(angle_between(rotation, rotation[:1]))]
+    angles = [angle_between(rotation, far[None])]
+    if np.isfinite(instead).all():
+        angles.append(angle_between(rotation, np.array([instead]) / np.linalg.norm(instead)))
+    return float(np.degrees(max(angle.max() for angle in angles)))
+
+
+def _offer(clip: Clip, track: int, limits: Limits) -> FixKind:
+    if limits["convert_keys"] or _kills(clip, track):
+        return UNSAFE if _convertible(clip, track) else NONE
+    return UNSAFE
+
+
+def _needed(clip: Clip, track: int) -> str:
+    """The rotation mode that plays a track."""
+    kind = clip.tracks.kind[track]
+    return clip.tracks.order[track] if kind == EULER else kind
+
+
+def _kills(clip: Clip, track: int) -> bool:
+    """Whether setting the mode would leave other keys of the bone unplayed: of this action, or of another one."""
+    needed = kind_played(_needed(clip, track))
+    place = clip.tracks.data_path[track].rpartition(".")[0]
+    mine = {clip.tracks.kind[t] for t, path in enumerate(clip.tracks.data_path) if path.rpartition(".")[0] == place}
+    for reader, way in _ways(clip, track):
+        kind = kind_played(way.mode)
+        if kind == needed:
+            continue
+        rivals = {
+            f"{place}.{name}" if place else name
+            for name in (f"rotation_{kind.lower()}", f"delta_rotation_{kind.lower()}")
+        }
+        if kind in mine or rivals & reader.rivals:
+            return True
+    return False
+
+
+def _convertible(clip: Clip, track: int) -> bool:
+    """Whether the keys can become keys of the mode in use: one for all who have the bone, and no axis-angle."""
+    modes = {way.mode for _, way in _ways(clip, track)}
+    kinds = {clip.tracks.kind[track], *map(kind_played, modes)}
+    read_only = any(clip.curves.read_only[c] for c in _curves(clip, track))
+    return len(modes) == 1 and AXIS_ANGLE not in kinds and not clip.tracks.delta[track] and not read_only
+
+
+def _kind_words(clip: Clip, track: int) -> str:
+    words = clip.tracks.kind[track].lower().replace("_", " ")
+    return f"delta {words}" if clip.tracks.delta[track] else words
 
 
 def _curves(clip: Clip, track: int) -> list[int]:
@@ -106,19 +214,21 @@ def _range(clip: Clip, track: int) -> tuple[float, float]:
 
 
 def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Clip:
-    chosen = [f.part for f in findings if f.fix == UNSAFE and unsafe]
-    if not chosen:
+    chosen = sorted({int(row) for f in findings for row in f.occurrences.rows[f.occurrences.fix == UNSAFE]})
+    if not chosen or not unsafe:
         return clip
-    if limits["convert_keys"]:
-        return _convert(clip, chosen)
+    converted = [track for track in chosen if limits["convert_keys"] or _kills(clip, track)]
     tracks = clip.tracks
-    modes = list(tracks.modes)
+    modes: dict[str, str] = {}
     for track in chosen:
-        needed = tracks.order[track] if tracks.kind[track] == EULER else tracks.kind[track]
-        for other in range(len(tracks)):
-            if tracks.bone[other] == tracks.bone[track]:
-                modes[other] = (needed,)
-    return replace(clip, tracks=replace(tracks, modes=tuple(modes)))
+        if track not in converted:
+            mine = [
+                path for path, bone in zip(tracks.data_path, tracks.bone, strict=True) if bone == tracks.bone[track]
+            ]
+            modes |= dict.fromkeys(mine, _needed(clip, track))
+    if modes:
+        clip = in_mode(clip, modes)
+    return _convert(clip, [track for track in converted if _convertible(clip, track)]) if converted else clip
 
 
 def _convert(clip: Clip, chosen: Sequence[int]) -> Clip:
@@ -126,12 +236,8 @@ def _convert(clip: Clip, chosen: Sequence[int]) -> Clip:
     tracks = clip.tracks
     like, path, component, points, played, specs = [], [], [], [], [], []
     for track in chosen:
-        mode = tracks.modes[track][0]
+        mode = _ways(clip, track)[0][1].mode
         kind = kind_played(mode)
-        if AXIS_ANGLE in (kind, tracks.kind[track]):
-            continue  # axis-angle keys have no continuity to keep: setting the mode is the way
-        if len({kind_played(m) for m in tracks.modes[track]}) > 1:
-            continue  # what one user needs another one ignores: setting one mode for all is the way
         keys = rotation_keys(clip, tracks.kind[track])
         member = int(np.flatnonzero(keys.tracks == track)[0])
         rows = np.arange(keys.offsets[member], keys.offsets[member + 1])
@@ -193,9 +299,11 @@ RULE: Rule[Clip] = Rule(
     kinds=(
         "dead",
         "both",
+        "slight",
     ),
+    leading="moved_deg",
     limits=LIMITS,
     phase=PHASE_CURVES,
     keys_only=True,
-    remedy="Sets the rotation mode to the one that the keys need; no key is touched.",
+    remedy="Sets the rotation mode that the keys need; converts the keys where that would kill other motion.",
 )

@@ -5,20 +5,21 @@
 Quaternion or Euler groups with absent component curves.
 
 ## Why it matters
-Blender plays the stored pose value for an absent component, not the identity, and the stored value is not part of
-the action: the same action poses another rig, or the same rig after "clear rotation", differently. Exporters
-fill in what they like.
+What is played for an absent component depends on who plays it. An object plays its stored pose value, which is not
+part of the action: the same action poses another rig, or the same rig after "clear rotation", differently. The NLA and
+an Action constraint take the identity for quaternions. Exporters fill in what they like.
 
 ## Grading
-Quaternions: warning when the stored values make 1° or more of difference against the identity, else a note.
+Quaternions: warning when what is played makes 1° or more of difference against the identity, else a note.
 Euler: a note where they make 1° or more of difference; otherwise nothing, its channels are independent.
 
 ## Fix
-Safe: the missing curves are added with the stored pose value at the group's key times, and marked.
+Safe where all who play the action fill in alike: the missing curves are added with that value at the group's key
+times, and marked. Unsafe where one of them would change, and where an Action constraint plays it: it takes the
+identity, a bone that plays the action later its stored value.
 
 ## Known limits
-When nobody in the file plays the action the stored value is unknown: reported, not repaired. So it is where another
-action, played just now, animates the absent component: what is stored is that action's pose. BVH channels that a
+When nobody in the file plays the action the value is unknown: reported, not repaired. So it is where another action, played just now, animates the absent component: what is stored is that action's pose. BVH channels that a
 joint does not have are zero by definition of the format.
 """
 
@@ -30,10 +31,11 @@ from dataclasses import replace
 import numpy as np
 
 from ..arrays import Bools, Floats
-from ..findings.finding import NONE, NOTE, SAFE, WARNING, Finding, classes
+from ..findings.finding import NONE, NOTE, SAFE, UNSAFE, WARNING, Finding, classes
 from ..motion.clip import EULER, QUATERNION, Clip
 from ..motion.edit import add_curves
 from ..motion.keys import Keys, rotation_keys
+from ..motion.readers import players
 from ..motion.sweep import to_rotation
 from ..rotation.quaternion import angle_between
 from .grouping import Faults, findings_by_track
@@ -41,10 +43,12 @@ from .rule import PHASE_CURVES, Limits, Rule
 
 LIMITS = {"visible_deg": 1.0}
 
-KNOWN, UNKNOWN = range(2)
+STORED, UNKNOWN, IDENTITY, CONSTRAINT = range(4)
 SENTENCES = (
     "no keys on {which}: the stored pose value is played ({effect_deg:.1f}° against the identity)",
     "no keys on {which}: the stored pose value is played, and nobody in the file tells it",
+    "no keys on {which}: the identity is played",
+    "no keys on {which}: the Action constraint takes the identity, who plays the action later the stored pose value",
 )
 
 
@@ -68,6 +72,7 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
                 continue
             tracks = keys.tracks[members]
         known = ~np.isnan(np.where(absent, clip.tracks.pose[keys.tracks, :n], 0.0)).any(axis=1)[members]
+        constrained = np.isin(tracks, _by_constraint(clip))
         letters = "wxyz" if kind == QUATERNION else "xyz"
         warn = (effect >= limits["visible_deg"]) & (kind == QUATERNION)
         faults = Faults(
@@ -75,14 +80,20 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
             frames=np.stack([keys.time[keys.offsets[members]], keys.time[keys.offsets[members + 1] - 1]], axis=1),
             kind=classes([~known, effect >= limits["visible_deg"]], ["unknown", "visible"], "slight"),
             severity=np.where(warn, WARNING, NOTE),
-            fix=np.where(known, SAFE, NONE),
+            fix=np.select([~known, constrained], [NONE, UNSAFE], default=SAFE),
             measured={"effect_deg": effect, "missing": absent.sum(axis=1)[members].astype(np.float64)},
             rows=tracks,
-            sentence=np.where(known, KNOWN, UNKNOWN),
+            sentence=np.select([~known, constrained, effect < 1e-3], [UNKNOWN, CONSTRAINT, IDENTITY], default=STORED),
             names={"which": [", ".join(letters[i] for i in np.flatnonzero(absent[m])) for m in members]},
         )
         found += findings_by_track(clip, RULE, faults)
     return found
+
+
+def _by_constraint(clip: Clip) -> list[int]:
+    """Tracks that an Action constraint reads."""
+    paths = {path for reader in players(clip) if reader.route == "constraint" for path in reader.ways}
+    return [track for track, path in enumerate(clip.tracks.data_path) if path in paths]
 
 
 def _effect_deg(clip: Clip, keys: Keys, absent: Bools) -> Floats:
@@ -100,7 +111,7 @@ def _effect_deg(clip: Clip, keys: Keys, absent: Bools) -> Floats:
 
 
 def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Clip:
-    chosen = {f.part for f in findings if f.fix == SAFE}
+    chosen = {f.part for f in findings if f.fix == SAFE or (unsafe and f.fix == UNSAFE)}
     like, path, component, points, played, owner = [], [], [], [], [], []
     for kind in (QUATERNION, EULER):
         keys = rotation_keys(clip, kind)

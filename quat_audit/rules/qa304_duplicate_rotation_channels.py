@@ -2,7 +2,8 @@
 """One rotation is animated twice.
 
 ## What it finds
-Both the normal and the delta rotation of an object keyed, or two channels for one component of the same rotation.
+Both the normal and the delta rotation of an object keyed and played, or two channels for one component of the same
+rotation.
 
 ## Why it matters
 Delta rotation is multiplied on top: after an import or "apply to deltas" the object turns twice as far. Of two
@@ -23,7 +24,8 @@ from __future__ import annotations
 import numpy as np
 
 from ..findings.finding import NONE, WARNING, Finding
-from ..motion.clip import Clip
+from ..motion.clip import Clip, kind_played
+from ..motion.readers import players
 from .grouping import Faults, findings_by_track
 from .rule import Limits, Rule
 
@@ -36,14 +38,13 @@ SENTENCES = (
 
 def find(clip: Clip, limits: Limits) -> list[Finding]:
     tracks = clip.tracks
-    owners = {
-        (tracks.bone[t], tracks.data_path[t].rpartition(".")[0]) for t in range(len(tracks)) if not tracks.delta[t]
-    }
+    # A rotation mode plays one kind of rotation, plain and delta: of two kinds one is QA301.
+    plain = {_channel(clip, t) for t in range(len(tracks)) if not tracks.delta[t] and _plays(clip, t)}
     seen: dict[str, int] = {}
     parts, kind = [], []
     for track in range(len(tracks)):
         path = tracks.data_path[track]
-        if tracks.delta[track] and (tracks.bone[track], path.rpartition(".")[0]) in owners:
+        if tracks.delta[track] and _channel(clip, track) in plain and _plays(clip, track):
             parts.append(track)
             kind.append("delta")
         if path in seen and np.any((tracks.curves[track] >= 0) & (tracks.curves[seen[path]] >= 0)):
@@ -68,6 +69,17 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
         sentence=np.where(np.array(kind) == "delta", DELTA, TWICE),
     )
     return findings_by_track(clip, RULE, faults)
+
+
+def _channel(clip: Clip, track: int) -> tuple[str, str]:
+    return clip.tracks.data_path[track].rpartition(".")[0], clip.tracks.kind[track]
+
+
+def _plays(clip: Clip, track: int) -> bool:
+    """Somebody's rotation mode plays it, or nobody is known."""
+    path, kind = clip.tracks.data_path[track], clip.tracks.kind[track]
+    modes = [reader.ways[path].mode for reader in players(clip) if path in reader.ways]
+    return not modes or any(kind_played(mode) == kind for mode in modes)
 
 
 RULE: Rule[Clip] = Rule(

@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from quat_audit.motion.clip import AXIS_ANGLE, CONSTANT, EULER, QUATERNION, Clip
+from quat_audit.motion.readers import Reader, Way
 from quat_audit.rules.qa301_ignored_rotation_channel import RULE
-from tests.clips import euler_clip, joined, quaternion_clip, random_quaternions, track_clip, turns, values_of
+from tests.clips import IDENTITY, euler_clip, joined, quaternion_clip, random_quaternions, track_clip, turns, values_of
 from tests.contract import assert_contract
 from tests.judging import audit_clip, repair_clip
 from tests.oracle import scalar_raw, scalar_rotation, turn_deg
@@ -21,10 +24,13 @@ CONVERT = {"QA301": {"convert_keys": 1.0}}
 
 def found(clip: Clip) -> list[tuple[str, str, str, str]]:
     """(kind of keys, class, severity, fix)."""
-    return [
-        (clip.tracks.kind[f.part], " ".join(map(str, f.occurrences.kind)), f.severity, f.fix)
+    return sorted(
+        (clip.tracks.kind[row], str(kind), str(severity), str(fix))
         for f in audit_clip(clip, [RULE])
-    ]
+        for row, kind, severity, fix in zip(
+            f.occurrences.rows.tolist(), f.occurrences.kind, f.occurrences.severity, f.occurrences.fix, strict=True
+        )
+    )
 
 
 def quaternions(*modes: str, **options) -> Clip:
@@ -42,6 +48,7 @@ def axis_angles(*modes: str) -> Clip:
 
 
 DEAD_Q, DEAD_E = (QUATERNION, "dead", "error", "unsafe"), (EULER, "dead", "error", "unsafe")
+STILL_Q = (QUATERNION, "slight", "note", "unsafe")
 FOUND = {
     "quaternions": (quaternions(QUATERNION), []),
     **{f"{order} angles": (angles(order, order=order), []) for order in ORDERS},
@@ -64,7 +71,17 @@ FOUND = {
     "nobody tells": (quaternions(), []),
     "nobody plays it: a guess is no fault": (quaternions("XYZ", users=()), []),
     "an object": (quaternions("XYZ", bone=""), [DEAD_Q]),
-    "delta": (quaternions("XYZ", bone="", delta=True), []),
+    "delta quaternions": (quaternions("XYZ", bone="", delta=True), [DEAD_Q]),
+    "delta angles": (angles(QUATERNION, bone="", delta=True), [DEAD_E]),
+    "delta that plays": (quaternions(QUATERNION, bone="", delta=True), []),
+    "the plain channel's keys are no comfort for the delta": (
+        joined(quaternions("XYZ", bone="", delta=True), angles("XYZ", bone="")),
+        [(QUATERNION, "dead", "error", "none")],  # to set the mode would kill the angles
+    ),
+    "identity": (quaternion_clip([1, 20], [IDENTITY] * 2, modes=("XYZ",)), [STILL_Q]),
+    "0.9 degrees": (quaternion_clip([1, 20], turns("X", [0, 0.9]), modes=("XYZ",)), [STILL_Q]),
+    "1.1 degrees": (quaternion_clip([1, 20], turns("X", [0, 1.1]), modes=("XYZ",)), [DEAD_Q]),
+    "between two later keys": (quaternion_clip([1, 2, 3], turns("X", [0, -0.6, 0.6]), modes=("XYZ",)), [DEAD_Q]),
 }
 
 
@@ -79,7 +96,7 @@ def test_found(name):
 def test_message():
     (finding,) = audit_clip(quaternions("XYZ"), [RULE])
     assert finding.message == (
-        "Arm, frames 1→20: quaternion keys are not played, the rotation mode is XYZ: the motion is dead"
+        "Arm, frames 1→20: quaternion keys of Arm are not played, the rotation mode is XYZ: a motion of 90.0° is dead"
     )
     (finding,) = audit_clip(quaternions(QUATERNION, "ZYX"), [RULE])
     assert "the rotation mode is ZYX" in finding.message
@@ -134,8 +151,8 @@ def test_euler_angles_become_quaternions(order):
 
 def test_keys_that_some_users_play_are_not_converted():
     clip = quaternions(QUATERNION, "ZXY")
-    repair = repair_clip(clip, [RULE], CONVERT, unsafe=True)
-    assert repair.subject is clip and [r.code for r in repair.refused] == ["QA301"]
+    (finding,) = audit_clip(clip, [RULE], CONVERT)
+    assert finding.fix == "none" and repair_clip(clip, [RULE], CONVERT, unsafe=True).subject is clip
 
 
 def test_conversion_touches_nothing_else():
@@ -156,13 +173,65 @@ def test_conversion_touches_nothing_else():
         np.testing.assert_array_equal(values_of(after, track), values_of(clip, track))
 
 
-def test_axis_angle_keys_are_not_converted():
-    clip = axis_angles("XYZ")
-    repair = repair_clip(clip, [RULE], CONVERT, unsafe=True)
-    assert repair.subject is clip and [r.code for r in repair.refused] == ["QA301"]
+def test_what_cannot_be_converted_is_not_offered():
+    for clip in (axis_angles("XYZ"), quaternions("XYZ", read_only="linked"), quaternions("XYZ", bone="", delta=True)):
+        (finding,) = audit_clip(clip, [RULE], CONVERT)
+        assert finding.fix == "none" and repair_clip(clip, [RULE], CONVERT, unsafe=True).subject is clip
 
 
-def test_read_only_keys_are_not_converted():
-    clip = quaternions("XYZ", read_only="linked from rig.blend")
-    repair = repair_clip(clip, [RULE], CONVERT, unsafe=True)
-    assert repair.subject is clip and [r.why for r in repair.refused] == ["linked from rig.blend"]
+# ---- several readers --------------------------------------------------------------------------------------
+
+
+def read(clip: Clip, *readers: Reader) -> Clip:
+    return replace(clip, readers=readers, users=tuple(dict.fromkeys(r.owner for r in readers)))
+
+
+def reader(owner: str, mode: str, *, instead: Sequence[float] = (np.nan,) * 4, **options: Any) -> Reader:
+    paths = [f'pose.bones["{bone}"].rotation_{kind}' for bone in "AB" for kind in ("quaternion", "euler")]
+    w, x, y, z = instead
+    return Reader(owner=owner, ways={path: Way(mode, IDENTITY, (w, x, y, z)) for path in paths}, **options)
+
+
+def two_bones() -> Clip:
+    return joined(quaternions(bone="A"), quaternions(bone="B"))
+
+
+def test_one_finding_for_a_rig_its_bones_are_the_places():
+    clip = read(two_bones(), reader("Rig", "XYZ"), reader("Other", "ZXY"), reader("Right", QUATERNION))
+    first, second = audit_clip(clip, [RULE])
+    assert {first.owner, second.owner} == {"Rig", "Other"} and first.bone == ""
+    assert first.data_path == f"{first.owner}.rotation_mode" and len(first.occurrences) == 2
+    assert first.paths == tuple(f'pose.bones["{bone}"].rotation_quaternion' for bone in "AB")
+    assert dict(first.occurrences.names)["name"] == ("A", "B")
+
+
+def test_what_only_a_muted_strip_plays_is_a_note():
+    stash = reader("Rig", "XYZ", route="strip", by="Stash", muted=True)
+    (finding,) = audit_clip(read(two_bones(), stash), [RULE])
+    assert finding.severity == "note" and "only a muted strip" in finding.message
+    (finding,) = audit_clip(read(two_bones(), stash, reader("Rig", "XYZ")), [RULE])
+    assert finding.severity == "error" and len(finding.occurrences) == 2
+
+
+def test_the_pose_that_shows_instead_counts():
+    held = quaternion_clip([1, 20], turns("X", [30, 30]), bone="A")
+    for pose, severity in ((IDENTITY, "error"), (turns("X", [30])[0], "note"), ((np.nan,) * 4, "note")):
+        (finding,) = audit_clip(read(held, reader("Rig", "XYZ", instead=pose)), [RULE])
+        assert finding.severity == severity
+
+
+@pytest.mark.parametrize("rival", ["rotation_euler", "delta_rotation_euler"])
+def test_where_the_mode_would_kill_another_action_the_keys_are_converted(rival):
+    clip = quaternions(bone="A")
+    alone = read(clip, reader("Rig", "XYZ"))
+    assert repair_clip(alone, [RULE], unsafe=True).subject.tracks.modes == ((QUATERNION,),)
+    contested = read(clip, reader("Rig", "XYZ", rivals=frozenset([f'pose.bones["A"].{rival}'])))
+    after = assert_contract(contested, RULE, unsafe=True, tracks_kept=False).subject
+    assert after.tracks.kind == (EULER,) and after.tracks.modes == clip.tracks.modes
+    # A rival in the mode that the keys need is none.
+    friend = read(clip, reader("Rig", "XYZ", rivals=frozenset(['pose.bones["A"].rotation_quaternion'])))
+    assert repair_clip(friend, [RULE], unsafe=True).subject.tracks.modes == ((QUATERNION,),)
+
+
+def test_a_mode_that_is_animated_is_not_judged():
+    assert audit_clip(read(two_bones(), reader("Rig", "ANIMATED")), [RULE]) == []
