@@ -17,7 +17,7 @@ from ..motion.changes import changed_keys, same_keys
 from ..motion.clip import CYCLE_REPEAT_OFFSET, ELASTIC, EULER, QUATERNION, Clip, Curves, RotationKind
 from ..motion.curve import evaluate
 from ..motion.keys import Keys, Steps, assumed_pose, rotation_keys, rotation_steps
-from ..motion.readers import views, views_of
+from ..motion.readers import newly_bound, newly_released, views, views_of
 from ..motion.sweep import path_length, played_path, sample_blocks, to_rotation
 from ..rotation.interpolation import slerp
 from ..rotation.quaternion import angle_between
@@ -80,6 +80,11 @@ def _not_measured(before: Clip, after: Clip) -> tuple[str, ...]:
         elif before.tracks.modes[track] != after.tracks.modes[other]:
             mode = ", ".join(after.tracks.modes[other])
             said.append(f"{path}: the rotation mode was set to {mode}, so its pose changes")
+    said += [f"{one.owner}: the action {before.action!r} plays now" for one in newly_bound(before, after)]
+    said += [
+        f"{one.owner}, {one.bone}: disconnected from its parent, so its location keys play"
+        for one in newly_released(before, after)
+    ]
     return tuple(said)
 
 

@@ -91,6 +91,16 @@ def stored_slot_handle(animation_data: Any) -> int:
     return animation_data.action_slot_handle_tweak_storage if LAYERED else 0
 
 
+def suitable_slots(player: Any) -> list[int]:
+    """Handles of the slots that an AnimData or an NLA strip could be bound to (4.4: `action_suitable_slots`)."""
+    return [slot.handle for slot in player.action_suitable_slots] if LAYERED else []
+
+
+def bind_slot(player: Any, handle: int) -> None:
+    """Bind an AnimData or an NLA strip to a slot of its action (4.4: `action_slot`)."""
+    player.action_slot = next(slot for slot in player.action.slots if slot.handle == handle)
+
+
 def plays_nothing(handle: int) -> bool:
     """Whether a handle means "an action, but none of its slots" (4.4 on)."""
     return LAYERED and handle == 0

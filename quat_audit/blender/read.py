@@ -200,6 +200,8 @@ def _read_set_parts(action: Any, curve_set: compat.CurveSet, played_by: Users) -
         for path, (bone, prop) in rotations.items()
     }
     unread += readers.not_evaluated(name, read_by)
+    unbound = readers.find_unbound(played_by, own, dict.fromkeys(paths))
+    connected = readers.find_connected(who, paths)
     settled: dict[str, Any] = {
         "cycles": [problem if isinstance(problem, Cycles) else None for problem in problems],
         "unevaluable": [problem if isinstance(problem, str) else "" for problem in problems],
@@ -223,6 +225,8 @@ def _read_set_parts(action: Any, curve_set: compat.CurveSet, played_by: Users) -
         not_evaluated=tuple(unread),
         ignores=ignores,
         readers=read_by,
+        unbound=unbound,
+        connected=connected,
     )
 
 

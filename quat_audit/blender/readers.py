@@ -7,6 +7,7 @@ take a component of a rotation as a number.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,7 +17,7 @@ import numpy as np
 from mathutils import Quaternion
 
 from ..motion.clip import EULER, EULER_ORDERS, QUATERNION, RotationKind, kind_played
-from ..motion.readers import Drawn, Fill, Reader, Way
+from ..motion.readers import Connected, Drawn, Fill, Reader, Unbound, Way
 from ..text import Text
 from . import compat, users
 from .users import Key, Played, User, Users
@@ -79,6 +80,56 @@ def not_evaluated(action: str, read_by: Iterable[Reader]) -> Iterator[tuple[str,
     for path in sorted(animated):
         why = Text("its rotation mode is animated, so whether its keys play is not judged")
         yield f"{action}: {path}", why
+
+
+def find_unbound(players: Users, key: Key, paths: Iterable[str]) -> tuple[Unbound, ...]:
+    """Who has the action of a slot, is bound to none of its slots or to one without curves, and would suit this one."""
+    uid, handle = key
+    found = []
+    for holder in players.holders.get(uid, ()):
+        if holder.handle == handle or (holder.handle and players.has_curves((uid, holder.handle))):
+            continue
+        suitable = [other for other in compat.suitable_slots(holder.player) if players.has_curves((uid, other))]
+        if handle in suitable and any(users.resolves(holder.datablock, path) for path in paths):
+            bound_to = holder.player.action_slot
+            found.append(
+                Unbound(
+                    owner=holder.name,
+                    by=holder.strip,
+                    slot=bound_to.name_display if bound_to is not None else "",
+                    muted=holder.muted,
+                    number=holder.number,
+                    fits=suitable == [handle],
+                )
+            )
+    return tuple(found)
+
+
+# The location of a bone; its name is a string literal of RNA.
+_LOCATION = re.compile(r"""pose\.bones\[(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')\]\.location""", re.DOTALL)
+
+
+def find_connected(who: Sequence[User], paths: Iterable[str]) -> tuple[Connected, ...]:
+    """The bones that are connected to their parents, of the locations among some data paths."""
+    rigs = [user for user in who if user.is_object and user.datablock.type == "ARMATURE"]
+    stuck = {u.name: {b.name for b in u.datablock.data.bones if b.use_connect and b.parent is not None} for u in rigs}
+    if not any(stuck.values()):
+        return ()
+    found = []
+    for path in dict.fromkeys(path for path in paths if path.endswith("].location")):
+        match = _LOCATION.fullmatch(path)
+        if match is None:
+            continue
+        name = bpy.utils.unescape_identifier(match[1] if match[1] is not None else match[2])
+        have = [user for user in rigs if name in user.datablock.data.bones]
+        caught = [user for user in have if name in stuck[user.name]]
+        if caught:
+            obj = caught[0].datablock
+            scene = (list(obj.users_scene) or [bpy.context.scene or bpy.data.scenes[0]])[0]
+            size = max(abs(value) for value in obj.matrix_world.to_scale())
+            mm = 1000.0 * size * scene.unit_settings.scale_length
+            found.append(Connected(path, name, obj.name, mm, len(caught) == len(have)))
+    return tuple(found)
 
 
 def _readers_of(players: Users, user: User, slot: _Slot) -> Iterator[Reader]:

@@ -58,6 +58,22 @@ class DriverRead(NamedTuple):
     muted: bool
 
 
+@dataclass(frozen=True, eq=False)
+class Holder:
+    """An ID that has an action, as its own or in a strip, and the slot that it is bound to there (0: none).
+
+    `player` is what has the action: the AnimData or the strip. `number` counts the strips, -1 is the active action.
+    """
+
+    name: str
+    datablock: Any
+    player: Any
+    number: int
+    strip: str
+    muted: bool
+    handle: int
+
+
 class Users(dict[Key, list[User]]):
     """(action, slot) → its users, objects first, each in name order; and what is asked of them again and again.
 
@@ -66,20 +82,36 @@ class Users(dict[Key, list[User]]):
 
     def __init__(self) -> None:
         super().__init__()
+        self.holders: dict[int, list[Holder]] = {}
         self._curves: dict[Key, frozenset[tuple[str, int]]] | None = None
+        self._filled: frozenset[Key] = frozenset()
         self._elsewhere: dict[tuple[Key, ...], dict[tuple[str, int], tuple[Key, ...]]] = {}
         self._driver_reads: dict[int, list[DriverRead]] | None = None
 
     def curves(self, key: Key) -> frozenset[tuple[str, int]]:
         """(data path, component) of the curves of a slot that are not muted."""
         if self._curves is None:
-            found: dict[Key, set[tuple[str, int]]] = {}
-            for action in bpy.data.actions:
-                for part in compat.curve_sets(action):
-                    of_slot = found.setdefault((action.session_uid, part.handle), set())
-                    of_slot.update((f.data_path, f.array_index) for f in part.fcurves if not f.mute)
-            self._curves = {of: frozenset(paths) for of, paths in found.items()}
+            self._look()
+            assert self._curves is not None
         return self._curves.get(key, frozenset())
+
+    def has_curves(self, key: Key) -> bool:
+        """Whether a slot has any curve, muted ones too."""
+        if self._curves is None:
+            self._look()
+        return key in self._filled
+
+    def _look(self) -> None:
+        found: dict[Key, set[tuple[str, int]]] = {}
+        filled = set()
+        for action in bpy.data.actions:
+            for part in compat.curve_sets(action):
+                of_slot = found.setdefault((action.session_uid, part.handle), set())
+                of_slot.update((f.data_path, f.array_index) for f in part.fcurves if not f.mute)
+                if len(part.fcurves):
+                    filled.add((action.session_uid, part.handle))
+        self._curves = {of: frozenset(paths) for of, paths in found.items()}
+        self._filled = frozenset(filled)
 
     def animated(self, keys: tuple[Key, ...]) -> dict[tuple[str, int], tuple[Key, ...]]:
         """(data path, component) → which of some slots have a curve for it."""
@@ -162,7 +194,26 @@ def find_users(datablocks: Iterable[Any] | None = None) -> Users:
             user = User(name, datablock, _driven(datablock), tuple(keys), tuple(dict.fromkeys(_playing(datablock))))
             for key in keys:
                 found.setdefault(key, []).append(user)
+        for uid, holder in _holders(name, datablock):
+            found.holders.setdefault(uid, []).append(holder)
     return found
+
+
+def _holders(name: str, datablock: Any) -> Iterator[tuple[int, Holder]]:
+    """(session_uid of an action, who has it), of Blender's versions with slots."""
+    data = getattr(datablock, "animation_data", None)
+    if data is None or not compat.LAYERED:
+        return
+    if data.action is not None and not data.use_tweak_mode:
+        yield data.action.session_uid, Holder(name, datablock, data, -1, "", False, compat.slot_handle(data))
+    number = 0
+    for track in data.nla_tracks:
+        for strip in strips_of(track.strips):
+            if strip.action is not None:
+                muted = track.mute or strip.mute
+                handle = compat.slot_handle(strip)
+                yield strip.action.session_uid, Holder(name, datablock, strip, number, strip.name, muted, handle)
+            number += 1
 
 
 def alive(users: Iterable[User]) -> bool:

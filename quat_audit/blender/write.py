@@ -7,7 +7,8 @@ what is one undo step.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy as np
 
 from ..errors import GoneError, RefusedError
 from ..motion.clip import BEZIER, Clip, Curves
+from ..motion.readers import Connected, Unbound, newly_bound, newly_released
 from ..text import Text, frame_words
 from . import compat, users
 from .read import BlenderClip, find_set
@@ -46,23 +48,27 @@ _EASING = ("back", "amplitude", "period")
 
 @dataclass(frozen=True)
 class Written:
-    """What `write_clip` did. `skipped`: rotation modes that could not be set, and why."""
+    """What `write_clip` did. `skipped`: what could not be set of rotation modes, slots and bones, and why."""
 
     curves_changed: int = 0
     curves_added: int = 0
     curves_removed: int = 0
     modes_set: int = 0
+    slots_bound: int = 0
+    bones_released: int = 0
     skipped: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.curves_changed or self.curves_added or self.curves_removed or self.modes_set)
+        curves = self.curves_changed or self.curves_added or self.curves_removed
+        return bool(curves or self.modes_set or self.slots_bound or self.bones_released)
 
 
 def write_clip(record: BlenderClip, after: Clip) -> Written:
     """Write what differs between `record.clip` and `after`.
 
     Curves whose `ancestor` is missing in `after` are removed, those with ancestor -1 are made. A new rotation mode
-    (`tracks.modes` of one entry) is set on every user. Nothing is written when anything must not be.
+    (`tracks.modes` of one entry) is set on every user, who is to play the action is bound to its slot, and bones are
+    disconnected. Nothing is written when anything must not be.
 
     Raises: GoneError: the action or a curve is no longer what was read. RefusedError: a curve that is read-only was
     changed, or a value that is not finite would be written.
@@ -70,7 +76,8 @@ def write_clip(record: BlenderClip, after: Clip) -> Written:
     before = record.clip
     edits = _edits(before.curves, after.curves)
     modes = _new_modes(before, after)
-    if not (edits.changed or edits.added or edits.removed or modes):
+    bound, released = newly_bound(before, after), newly_released(before, after)
+    if not (edits.changed or edits.added or edits.removed or modes or bound or released):
         return Written()
     action, curve_set = find_set(record)
     _check(before, after, edits)
@@ -97,7 +104,12 @@ def write_clip(record: BlenderClip, after: Clip) -> Written:
     if edits.changed or edits.added or edits.removed:
         _show(action, next(iter(curve_set.fcurves), None))
     modes_set, skipped = _set_modes(record, modes)
-    return Written(len(edits.changed), len(edits.added), len(edits.removed), modes_set, skipped)
+    slots_bound, not_bound = _bind_slots(record, bound)
+    bones_released, not_released = _release(released)
+    return Written(
+        *(len(edits.changed), len(edits.added), len(edits.removed), modes_set, slots_bound, bones_released),
+        skipped=(*skipped, *not_bound, *not_released),
+    )
 
 
 def _show(action: Any, fcurve: Any) -> None:
@@ -345,3 +357,57 @@ def _set_modes(record: BlenderClip, modes: dict[str, tuple[str, str]]) -> tuple[
                 holder.rotation_mode = mode
                 done += 1
     return done, tuple(skipped)
+
+
+def _bind_slots(record: BlenderClip, wanted: Sequence[Unbound]) -> tuple[int, tuple[str, ...]]:
+    """Let those who have the action play this slot of it; (how many, who could not and why)."""
+    if not wanted:
+        return 0, ()
+    players = users.find_users()
+    numbers = {(one.owner, one.number) for one in wanted}
+    done, skipped = 0, []
+    for holder in players.holders.get(record.action_uid, ()):
+        if (holder.name, holder.number) not in numbers:
+            continue
+        if holder.datablock.is_editable:
+            compat.bind_slot(holder.player, record.handle)
+            done += 1
+        else:
+            skipped.append(f"{holder.name} is linked, so it is not bound to the slot")
+    return done, tuple(skipped)
+
+
+def _release(wanted: Sequence[Connected]) -> tuple[int, tuple[str, ...]]:
+    """Disconnect bones from their parents; (how many, which could not and why)."""
+    done, skipped = 0, []
+    for name in dict.fromkeys(one.owner for one in wanted):
+        bones = [one.bone for one in wanted if one.owner == name]
+        obj = bpy.data.objects[name]
+        layer = bpy.context.view_layer
+        if not (obj.is_editable and obj.data.is_editable) or obj.name not in layer.objects:
+            skipped.append(f"{name} cannot be edited here, so its bones stay connected")
+            continue
+        with _in_edit_mode(obj):
+            for bone in bones:
+                obj.data.edit_bones[bone].use_connect = False
+        done += len(bones)
+    return done, tuple(skipped)
+
+
+@contextmanager
+def _in_edit_mode(obj: Any) -> Iterator[None]:
+    """An armature in edit mode; what was active, and its mode, come back."""
+    layer = bpy.context.view_layer
+    active = layer.objects.active
+    mode = active.mode if active is not None else "OBJECT"
+    if mode != "OBJECT":
+        bpy.ops.object.mode_set(mode="OBJECT")
+    layer.objects.active = obj
+    bpy.ops.object.mode_set(mode="EDIT")
+    try:
+        yield
+    finally:
+        bpy.ops.object.mode_set(mode="OBJECT")
+        layer.objects.active = active
+        if mode != "OBJECT":
+            bpy.ops.object.mode_set(mode=mode)

@@ -33,7 +33,7 @@ FIX_KINDS: Final[tuple[FixKind, ...]] = get_args(FixKind)  # rising
 PlaceClass = Literal[
     "visible", "latent", "harmless", "ambiguous", "ambiguous-straddling", "kept",
     "time", "value", "handle", "zero", "forbidden", "mistimed", "slight", "half-turn", "fragile",
-    "dead", "both", "unknown", "delta", "twice", "all", "some", "duplicate", "two-values", "decreasing",
+    "dead", "muted", "both", "unknown", "delta", "twice", "all", "some", "duplicate", "two-values", "decreasing",
     "unweighted", "unbound", "locked", "off", "cut", "only weight", "unused", "collapse", "lost",
     "mirrored", "uneven", "animated", "negative", "too large", "not finite",
 ]  # fmt: skip

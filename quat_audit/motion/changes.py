@@ -10,6 +10,7 @@ import numpy as np
 from ..arrays import Bools, Floats, Ints
 from .clip import Clip, Curves
 from .keys import SAME_TIME_FRAMES
+from .readers import newly_bound, newly_released
 
 
 def changed_keys(a: Curves, b: Curves) -> Bools:
@@ -43,7 +44,8 @@ def changes_by_path(before: Clip, after: Clip) -> dict[str, int]:
     """Data path → keys changed, added or removed, of the paths on which the two differ; the same paths are the same.
 
     The components of one key count once. Keys that were converted into another property of their owner count once, on
-    the path that they had. A track that is played in another rotation mode counts as one key at least.
+    the path that they had. A track that is played in another rotation mode, a slot that is bound and a bone that is
+    disconnected count as one key at least.
     """
     if after is before:
         return {}
@@ -52,6 +54,8 @@ def changes_by_path(before: Clip, after: Clip) -> dict[str, int]:
     for path, mode in zip(before.tracks.data_path, before.tracks.modes, strict=True):
         if path in modes and modes[path] != mode:
             found[path] = max(found.get(path, 0), 1)
+    found |= {f"{one.owner}.action_slot": 1 for one in newly_bound(before, after)}
+    found |= {one.data_path: max(found.get(one.data_path, 0), 1) for one in newly_released(before, after)}
     return _converted_once(found, set(before.curves.data_path), set(after.curves.data_path))
 
 

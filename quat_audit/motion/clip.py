@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from ..arrays import Bools, Floats, Ints
 from ..findings.ignores import Ignore
-from .readers import Reader
+from .readers import Connected, Reader, Unbound
 
 # Interpolation of the segment that *starts* at a key. 0 to 12 are Blender's own numbers
 # (eBezTriple_Interpolation in DNA_curve_enums.h), so that reading an action converts nothing.
@@ -163,6 +163,8 @@ class Clip:
         not_evaluated: (what, why) pairs that the reader could not bring in.
         ignores: findings that are not to be reported (or repaired) on this clip's action.
         readers: who plays the keys or reads them; () where the only one is the format's own, or nobody is known.
+        unbound: who has the action and plays none of its slots, though this one would suit.
+        connected: bones whose location keys play nothing.
     """
 
     action: str
@@ -177,6 +179,8 @@ class Clip:
     not_evaluated: tuple[tuple[str, str], ...] = ()
     ignores: tuple[Ignore, ...] = ()
     readers: tuple[Reader, ...] = ()
+    unbound: tuple[Unbound, ...] = ()
+    connected: tuple[Connected, ...] = ()
     # Views computed from this clip (keys.py beside it); a new clip starts with an empty one.
     cache: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 

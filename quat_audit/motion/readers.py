@@ -109,6 +109,63 @@ class Reader:
         )
 
 
+@dataclass(frozen=True)
+class Unbound:
+    """One that has an action and plays none of it: it is bound to no slot, or to one without curves.
+
+    Attributes:
+        owner: the ID that has it.
+        by: the strip, "" for the active action.
+        slot: the empty slot that it is bound to, "" for none.
+        muted: a strip that would play nothing anyway.
+        number: which of the owner's strips it is, -1 for the active action.
+        fits: this slot is the only one of the action that suits the owner.
+        bound: an edit binds it to this slot.
+    """
+
+    owner: str
+    by: str
+    slot: str
+    muted: bool
+    number: int
+    fits: bool
+    bound: bool = False
+
+
+@dataclass(frozen=True)
+class Connected:
+    """A bone with location keys that is connected to its parent: it stays where it is.
+
+    Attributes:
+        data_path: of its location.
+        bone, owner: its name, and the armature object.
+        mm: how far one unit of location would move it, in millimeters of the scene.
+        everywhere: it is connected in every armature that plays the action.
+        released: an edit disconnects it.
+    """
+
+    data_path: str
+    bone: str
+    owner: str
+    mm: float
+    everywhere: bool
+    released: bool = False
+
+
+def newly_bound(before: Clip, after: Clip) -> tuple[Unbound, ...]:
+    """Who was not bound to the slot before, and is now."""
+    still = {(one.owner, one.number) for one in after.unbound if not one.bound}
+    return tuple(one for one in before.unbound if not one.bound and (one.owner, one.number) not in still)
+
+
+def newly_released(before: Clip, after: Clip) -> tuple[Connected, ...]:
+    """The bones that were connected before, and are not now, though their keys are there."""
+    still = {one.data_path for one in after.connected if not one.released}
+    there = set(after.curves.data_path)
+    found = (one for one in before.connected if not one.released and one.data_path not in still)
+    return tuple(one for one in found if one.data_path in there)
+
+
 def players(clip: Clip) -> tuple[Reader, ...]:
     """The readers that play rotations: all but drivers. Where nobody tells of them, one for each mode of the tracks."""
     if clip.readers or not clip.users:

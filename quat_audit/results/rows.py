@@ -136,7 +136,7 @@ def clip_state(clip: Clip) -> str:
     words = (
         clip.slot, clip.owner, clip.users, clip.frame_rate, c.data_path, c.component.tolist(), c.offsets.tolist(),
         c.linear_extrapolation.tolist(), c.cycles, c.unevaluable, c.read_only, c.orphan.tolist(), t.modes, t.order,
-        clip.ignores, [reader.state for reader in clip.readers],
+        clip.ignores, [reader.state for reader in clip.readers], clip.unbound, clip.connected,
     )  # fmt: skip
     digest.update(repr(words).encode("utf-8", "surrogatepass"))
     return digest.hexdigest()

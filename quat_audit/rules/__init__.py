@@ -31,6 +31,8 @@ _MODULES = (
     "qa303_misaligned_components",
     "qa304_duplicate_rotation_channels",
     "qa305_orphan_channel",
+    "qa307_action_without_slot",
+    "qa308_ignored_location_channel",
     "qa401_unordered_key_times",
     "qa601_unweighted_vertex",
     "qa602_weights_not_normalised",

@@ -41,13 +41,17 @@ def findings_by_track(clip: Clip, rule: Rule[Clip], faults: Faults) -> list[Find
     return _findings(clip, rule, faults, clip.tracks.data_path, clip.tracks.bone)
 
 
-def findings_of_owners(clip: Clip, rule: Rule[Clip], faults: Faults, owners: Sequence[str], prop: str) -> list[Finding]:
-    """A finding for each owner (P,): the faults are places of one thing, `prop` of all its bones."""
+def findings_of_owners(
+    clip: Clip, rule: Rule[Clip], faults: Faults, owners: Sequence[str], prop: str, bone: Sequence[str] = ()
+) -> list[Finding]:
+    """A finding for each owner (P,): the faults are places of one thing, `prop` of it all.
+
+    bone: (P,) the bone of each fault; a finding about one bone only names it.
+    """
     distinct = tuple(dict.fromkeys(owners))
-    bone = clip.tracks.bone
     bones = []
     for owner in distinct:
-        mine = {bone[part] for part, other in zip(faults.part.tolist(), owners, strict=True) if other == owner}
+        mine = {name for name, other in zip(bone, owners, strict=True) if other == owner} if bone else set()
         bones.append(mine.pop() if len(mine) == 1 else "")
     faults = faults._replace(part=np.array([distinct.index(owner) for owner in owners], dtype=np.int64))
     paths = tuple(f"{owner}.{prop}" for owner in distinct)

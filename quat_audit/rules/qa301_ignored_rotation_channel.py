@@ -102,7 +102,8 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
             "path": [clip.tracks.data_path[t] for t in tracks],
         },
     )
-    return findings_of_owners(clip, RULE, faults, [item.owner for item in ignored], "rotation_mode")
+    bones = [clip.tracks.bone[track] for track in tracks]
+    return findings_of_owners(clip, RULE, faults, [item.owner for item in ignored], "rotation_mode", bones)
 
 
 def _played_path(clip: Clip, track: int) -> str:

@@ -19,7 +19,8 @@ times, and marked. Unsafe where one of them would change, and where an Action co
 identity, a bone that plays the action later its stored value.
 
 ## Known limits
-When nobody in the file plays the action the value is unknown: reported, not repaired. So it is where another action, played just now, animates the absent component: what is stored is that action's pose. BVH channels that a
+When nobody in the file plays the action the value is unknown: reported, not repaired. So it is where another
+action, played just now, animates the absent component: what is stored is that action's pose. BVH channels that a
 joint does not have are zero by definition of the format.
 """
 
