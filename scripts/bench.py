@@ -71,10 +71,12 @@ def _table(version: str, rows: list[Row]) -> str:
 
 def _rows(repeat: int, profile: bool, glb: Path | None, largest: int) -> Iterator[Row]:
     yield from _quaternions(repeat, profile)
-    yield _euler(repeat, profile)
+    yield _faulty(repeat, profile)
+    yield from _euler(repeat, profile)
     yield _bytes(repeat, profile, glb)
     yield from bench_skinning.rows(repeat, profile, _rig, _fill, _swinging)
     yield _growth(repeat, largest)
+    yield _many_curves(repeat)
 
 
 def _rig(bones: int, mode: str) -> tuple[Any, Any]:
@@ -89,7 +91,7 @@ def _rig(bones: int, mode: str) -> tuple[Any, Any]:
     bpy.context.view_layer.objects.active = rig
     bpy.ops.object.mode_set(mode="EDIT")
     for number in range(bones):
-        bone = rig.data.edit_bones.new(f"Bone{number:03}")
+        bone = rig.data.edit_bones.new(f"Bone{number:04}")
         bone.head, bone.tail = (0.0, 0.0, number), (0.0, 0.0, number + 1.0)
     bpy.ops.object.mode_set(mode="POSE")
     for bone in rig.pose.bones:
@@ -115,7 +117,7 @@ def _fill(curves: Any, property_name: str, values: Any, interpolation: int) -> N
     frames = np.arange(1, values.shape[2] + 1)
     for bone in range(values.shape[0]):
         for component in range(values.shape[1]):
-            curve = curves.new(f'pose.bones["Bone{bone:03}"].{property_name}', index=component)
+            curve = curves.new(f'pose.bones["Bone{bone:04}"].{property_name}', index=component)
             points = curve.keyframe_points
             points.add(len(frames))
             points.foreach_set("co", np.stack([frames, values[bone, component]], axis=1).astype(np.float32).ravel())
@@ -198,7 +200,7 @@ def _quaternions(repeat: int, profile: bool) -> Iterator[Row]:
     yield Row(what, "a Python loop over the keys, QA101 to QA104", 0.1, mine / loop, mine, loop)
 
 
-def _euler(repeat: int, profile: bool) -> Row:
+def _euler(repeat: int, profile: bool) -> Iterator[Row]:
     import bpy
     import numpy as np
 
@@ -247,17 +249,31 @@ def _euler(repeat: int, profile: bool) -> Row:
             assert len(bpy.context.editable_fcurves) == 3 * bones
             return timed(bpy.ops.graph.euler_filter)()
 
-    reference, mine = in_turn(repeat, blenders, ours)
+    def bare() -> float:
+        reset()
+        return timed(lambda: _bare_write(curves))()
+
+    reference, mine, filtered = in_turn(repeat, bare, ours, blenders)
     reset()
-    return Row(
-        "Euler unwrap of 300 channels × 2,000 keys: read, repaired with proof, written",
-        "Blender's graph.euler_filter on the same keys",
-        1.0,
-        mine / reference,
-        mine,
-        reference,
-        profiled(unwrap, profile),
-    )
+    what = "Euler unwrap of 300 channels × 2,000 keys: read, repaired with proof, written"
+    against = "the bare foreach_get and foreach_set of co, handles, interpolation"
+    yield Row(what, against, 2.0, mine / reference, mine, reference, profiled(unwrap, profile))
+    yield Row(what, "Blender's graph.euler_filter (information)", math.inf, mine / filtered, mine, filtered)
+
+
+def _bare_write(curves: Any) -> None:
+    """Read all that a repair of values must see, and write back what it changes."""
+    import numpy as np
+
+    for curve in curves:
+        points = curve.keyframe_points
+        count = len(points)
+        values = {name: np.empty(2 * count, dtype=np.float32) for name in ("co", "handle_left", "handle_right")}
+        for name, array in values.items():
+            points.foreach_get(name, array)
+        points.foreach_get("interpolation", np.empty(count, dtype=np.uint8))
+        for name, array in values.items():
+            points.foreach_set(name, array)
 
 
 @contextlib.contextmanager
@@ -266,6 +282,32 @@ def _silent() -> Iterator[None]:
 
     with quiet():
         yield
+
+
+def _faulty(repeat: int, profile: bool) -> Row:
+    """The same read and rules where 5 of 100 bones have a flip on every tenth key."""
+    from quat_audit.audit.pipeline import judge
+    from quat_audit.blender import read
+
+    action, curves = _rig(100, "QUATERNION")
+    values = _swinging(100, 2000)
+    values[::20, :, ::10] *= -1.0
+    _fill(curves, "rotation_quaternion", values, interpolation=2)
+
+    def ours() -> None:
+        for record in read.read_action(action):
+            assert len(judge(record.clip).findings) == 5
+
+    bare, mine = in_turn(repeat, timed(lambda: _bare_read(curves)), timed(ours))
+    return Row(
+        "read + all rules where 5 % of the tracks are at fault, 100 bones × 4 × 2,000 keys",
+        "the bare foreach_get of co, handles, interpolation",
+        math.inf,
+        mine / bare,
+        mine,
+        bare,
+        profiled(ours, profile),
+    )
 
 
 def _bytes(repeat: int, profile: bool, glb: Path | None) -> Row:
@@ -359,6 +401,24 @@ def _growth(repeat: int, largest: int) -> Row:
     slope = float(np.polyfit(np.log10(sizes), np.log10(seconds), 1)[0])
     shown = ", ".join(f"{size:,}: {s * 1e3:.1f} ms" for size, s in zip(sizes, seconds, strict=True))
     return Row(f"growth of read + all rules ({shown})", "linear (the exponent)", 1.05, slope, seconds[-1], seconds[0])
+
+
+def _many_curves(repeat: int) -> Row:
+    """Who plays what is looked up, not searched: many curves of few keys grow linearly too."""
+    import numpy as np
+
+    from quat_audit.blender import read
+
+    sizes, seconds = (100, 1000, 10_000), []
+    for size in sizes:
+        action, curves = _rig(size // 4, "QUATERNION")
+        _fill(curves, "rotation_quaternion", _swinging(size // 4, 10), interpolation=2)
+        seconds += in_turn(max(2, repeat // 2), timed(lambda action=action: read.read_action(action)))
+    slope = float(np.polyfit(np.log10(sizes), np.log10(seconds), 1)[0])
+    shown = ", ".join(f"{size:,}: {s * 1e3:.1f} ms" for size, s in zip(sizes, seconds, strict=True))
+    return Row(
+        f"growth of read, curves × 10 keys ({shown})", "linear (the exponent)", 1.05, slope, seconds[-1], seconds[0]
+    )
 
 
 if __name__ == "__main__":
