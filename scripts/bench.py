@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -413,7 +414,7 @@ def _many_curves(repeat: int) -> Row:
     for size in sizes:
         action, curves = _rig(size // 4, "QUATERNION")
         _fill(curves, "rotation_quaternion", _swinging(size // 4, 10), interpolation=2)
-        seconds += in_turn(max(2, repeat // 2), timed(lambda action=action: read.read_action(action)))
+        seconds += in_turn(max(2, repeat // 2), timed(partial(read.read_action, action)))
     slope = float(np.polyfit(np.log10(sizes), np.log10(seconds), 1)[0])
     shown = ", ".join(f"{size:,}: {s * 1e3:.1f} ms" for size, s in zip(sizes, seconds, strict=True))
     return Row(
