@@ -52,7 +52,6 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--output", type=Path, metavar="DIR", help="for screenshots and logs; default: thrown away")
     parser.add_argument("--language", action="append", choices=LANGUAGES, help="default: all (repeatable)")
     parser.add_argument("--only", metavar="STEP", help="one step of scripts/ui_steps.py (or ui_…_steps.py), by name")
-    parser.add_argument("--without", metavar="STEP", action="append", default=[], help="all but this one (repeatable)")
     parser.add_argument("--virtual-screen", action="store_true", help="take the pictures from X: nobody else uses it")
     options = parser.parse_args(arguments)
     tally = Tally()
@@ -125,7 +124,6 @@ def _session(options: argparse.Namespace, work: Path, scenes: Path, output: Path
         "output": str(output),
         "record": str(record),
         "only": options.only or "",
-        "without": options.without,
         "virtual_screen": options.virtual_screen,
     }
     log = output / f"blender-{language}.log"
@@ -144,6 +142,8 @@ def _session(options: argparse.Namespace, work: Path, scenes: Path, output: Path
     for row in rows:
         if "check" in row:
             tally.say(row["ok"], row["check"], row["detail"])
+        elif "took" in row:
+            print("  {took}: {seconds:.1f} s, {processor:.1f} s of processor time".format(**row), flush=True)
     # The last line is written when the last step is done: a Blender that died says nothing about what it left out.
     finished = bool(rows) and "finished" in rows[-1]
     tally.say(finished and not trouble, "the session ran to its end", trouble or ("" if finished else f"see {log}"))

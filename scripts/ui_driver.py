@@ -21,7 +21,8 @@ import bpy
 
 Turns = Generator[None, None, Any]
 CATEGORY = "Rig Audit"
-_ROW = 8  # pixels between two looks; a button is 20 high
+_ROW = 16  # pixels between two looks; a button is 20 high
+_PAGE = 6  # turns of the wheel from one part of the sidebar to the next
 _COLUMNS = (0.5, 0.25, 0.92)  # of the region's width, then every _FINE pixels for small buttons
 _FINE = 14
 
@@ -35,10 +36,14 @@ class Hands:
 
     def __init__(self, plan: dict[str, Any]) -> None:
         self.plan = plan
+        # Everything is tried in one language; in the others what is said and shown, that is, what differs.
+        self.thorough = plan["language"] == "en_US"
         self.output = Path(plan["output"])
         self._record = open(plan["record"], "a", encoding="utf-8")  # noqa: SIM115 - open as long as Blender runs
         self.at = (0, 0)
-        self._seen: dict[tuple[str, str], tuple[int, int]] = {}
+        # (editor, what was lit) → how many pages down, and where. What was looked for once is not searched again.
+        self._seen: dict[tuple[str, str], tuple[int, tuple[int, int]]] = {}
+        self._page: dict[str, int] = {}
 
     # --- what is said
 
@@ -124,9 +129,10 @@ class Hands:
         yield from self.settle()
 
     def wheel(self, down: bool, steps: int) -> Turns:
+        # All in one turn: Blender answers each, and draws once.
         for _ in range(steps):
             self.send("WHEELDOWNMOUSE" if down else "WHEELUPMOUSE", "PRESS")
-            yield
+        yield
 
     def over(self, kind: str = "VIEW_3D") -> Turns:
         """The mouse into an editor, away from buttons."""
@@ -171,13 +177,11 @@ class Hands:
     def find(self, pattern: str, kind: str = "VIEW_3D", *, anew: bool = False) -> Turns:
         """Move the mouse onto the button whose command (or property) matches; whether there is one.
 
-        Looks where it was the last time (unless it is to be looked for anew), then at all that is seen, from the top,
+        Looks where it was met before (unless it is to be looked for anew), then at all that is seen, from the top,
         then scrolls the sidebar down, as one would.
         """
-        if (kind, pattern) in self._seen and not anew:
-            yield from self.move(*self._seen[kind, pattern])
-            if self.is_lit(pattern, kind):
-                return True
+        if not anew and (yield from self._find_again(pattern, kind)):
+            return True
         yield from self._scroll(kind, down=False)
         while True:
             for x in self._columns(kind):
@@ -193,31 +197,55 @@ class Hands:
                 return True
         return False
 
+    def _find_again(self, pattern: str, kind: str) -> Turns:
+        """Move to where it was met the last time; whether it is still there."""
+        places = [place for (k, lit), place in self._seen.items() if k == kind and re.search(pattern, lit)]
+        if not places:
+            return False
+        page, at = places[-1]
+        for scrolls in (False, True):
+            if scrolls:
+                yield from self._scroll(kind, down=False)
+                while self._page.get(kind, 0) < page and (yield from self._scroll(kind, down=True)):
+                    pass
+            yield from self.move(*at)
+            if self.is_lit(pattern, kind):
+                return True
+        return False
+
     def _columns(self, kind: str) -> list[int]:
         region = self.region(kind)
         return [int(region.x + (region.width - 20) * part) for part in _COLUMNS]
 
     def _scroll(self, kind: str, *, down: bool) -> Turns:
-        """Scroll the sidebar; whether it moved."""
+        """Scroll the sidebar a page down, or to its top; whether it moved."""
         region = self.region(kind)
-        yield from self.move(region.x + 4, region.y + region.height // 2)
         before = region.view2d.region_to_view(0, 0)
-        yield from self.wheel(down, 6 if down else 30)
+        if not down:
+            self._page[kind] = 0
+            if region.view2d.region_to_view(0, region.height)[1] > -1.0:
+                return False
+        yield from self.move(region.x + 4, region.y + region.height // 2)
+        yield from self.wheel(down, _PAGE if down else 5 * _PAGE)
         yield from self.settle()
-        return self.region(kind).view2d.region_to_view(0, 0) != before
+        moved = self.region(kind).view2d.region_to_view(0, 0) != before
+        self._page[kind] = self._page.get(kind, 0) + (down and moved)
+        return moved
 
     def _look(self, pattern: str, kind: str, x: int) -> Turns:
         region = self.region(kind)
         for y in range(region.y + region.height - 6, region.y + 4, -_ROW):
             yield from self.move(x, y)
             if self.is_lit(pattern, kind):
-                self._seen[kind, pattern] = self.at
                 return True
         return False
 
     def is_lit(self, pattern: str, kind: str) -> bool:
         """Whether the button under the mouse has a command (or property) that matches."""
         lit = self.command_under_mouse(kind) or self.property_under_mouse(kind)
+        if lit:
+            self._seen.pop((kind, lit), None)  # the last one met is the last of all
+            self._seen[kind, lit] = (self._page.get(kind, 0), self.at)
         return re.search(pattern, lit) is not None
 
     def press(self, operator: str, kind: str = "VIEW_3D") -> Turns:
@@ -233,9 +261,15 @@ class Hands:
         """DIR/name-LANGUAGE.png of the whole window: the sidebar from its top, no tooltip in the way."""
         yield from self._scroll(kind, down=False)
         yield from self.over()
+        yield from self.smooth(name)
+
+    def smooth(self, name: str) -> Turns:
+        """A picture of whatever is seen, with smooth edges, when all has come to rest."""
+        bpy.context.preferences.system.viewport_aa = "8"
         # The status bar's report and a fading button take a moment; the picture shows the end of it.
         yield from self.turns(40)
         self.snap(name)
+        bpy.context.preferences.system.viewport_aa = "OFF"
 
     def snap(self, name: str) -> None:
         """The same at once, of whatever is seen."""

@@ -3,10 +3,12 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 import shutil
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,10 @@ import pytest
 if os.name == "nt":
     # What a child writes is read as UTF-8 here, and Windows has an encoding of its own for that.
     os.environ.setdefault("PYTHONIOENCODING", "utf-8")
+
+# A small matrix takes OpenBLAS a hundred times as long as it needs when its threads wait for a core that another test
+# has. Set before NumPy is imported, and for every process that a test starts.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 _STATUS = pytest.StashKey[int]()
 _TESTS = Path(__file__).resolve().parent
@@ -35,6 +41,21 @@ def cases() -> Path:
     if not _CASES.is_dir():
         pytest.skip("not available: shared/cases")
     return _CASES.resolve()
+
+
+@pytest.fixture(scope="module")
+def sources_are_read() -> Iterator[None]:
+    """For tests of what the sources say: their trees go afterwards, or every garbage collection would walk them."""
+    from tests import sources
+
+    yield
+    sources.forget()
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests are objects that stay: a garbage collection need not walk them each time."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:

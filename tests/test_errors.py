@@ -13,7 +13,9 @@ import pytest
 from quat_audit import errors
 from quat_audit.errors import GoneError, InputError, QuatAuditError, RefusedError, SkinError, reason_of
 from quat_audit.text import Text
+from tests.sources import nodes
 
+pytestmark = pytest.mark.usefixtures("sources_are_read")
 PACKAGE = Path(errors.__file__).parent
 OURS = (QuatAuditError, InputError, GoneError, RefusedError, SkinError)
 
@@ -84,7 +86,7 @@ def test_nothing_else_swallows_what_mistakes_raise() -> None:
     found = {
         (path.relative_to(PACKAGE).as_posix(), kind)
         for path in PACKAGE.rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for node in nodes(path)
         if isinstance(node, ast.ExceptHandler)
         for kind in _caught(node) & wide
     }
@@ -96,7 +98,7 @@ def test_who_catches_all_exceptions_asks_reason_of_or_raises_again() -> None:
     everything = {"Exception", "BaseException", "everything"}
     silent = set()
     for path in PACKAGE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in nodes(path):
             if not isinstance(node, ast.ExceptHandler) or not _caught(node) & everything:
                 continue
             inside = [n for part in node.body for n in ast.walk(part)]

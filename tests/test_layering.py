@@ -14,6 +14,9 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.sources import nodes, tree
+
+pytestmark = pytest.mark.usefixtures("sources_are_read")
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "quat_audit"
 FILES = sorted(PACKAGE.rglob("*.py"))
@@ -74,19 +77,13 @@ def _name(path: Path) -> str:
 
 
 @cache
-def _tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_text(encoding="utf-8"))
-
-
-@cache
 def _imports(path: Path) -> tuple[Import, ...]:
     return tuple(_read_imports(path))
 
 
 def _read_imports(path: Path) -> Iterator[Import]:
-    tree = _tree(path)
-    top = set(map(id, tree.body))
-    for node in ast.walk(tree):
+    top = set(map(id, tree(path).body))
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 yield Import(node.lineno, alias.name.split(".")[0], False, id(node) in top)
@@ -120,7 +117,7 @@ def _room(name: str) -> str:
 
 def test_every_module_has_its_floor_and_every_floor_its_modules() -> None:
     # A room's own docstring says where things are; it stands nowhere unless it has code.
-    named = {_room(_name(p)) for p in FILES if p.stem != "__init__" or len(_tree(p).body) > 1}
+    named = {_room(_name(p)) for p in FILES if p.stem != "__init__" or len(tree(p).body) > 1}
     assert "" not in named, [_name(p) for p in FILES if not _room(_name(p))]
     assert {entry for floor in _floors() for entry in floor} == named
 
@@ -169,7 +166,7 @@ def test_only_the_adapter_imports_blender_and_nothing_imports_the_package_by_nam
 
 def test_only_the_command_line_prints() -> None:
     for path in FILES:
-        calls = [n.func for n in ast.walk(_tree(path)) if isinstance(n, ast.Call)]
+        calls = [n.func for n in nodes(path) if isinstance(n, ast.Call)]
         prints = [call for call in calls if isinstance(call, ast.Name) and call.id == "print"]
         assert not prints or _name(path).startswith("cli/"), _name(path)
 
@@ -178,7 +175,7 @@ def test_every_file_says_its_licence_and_what_it_is_and_stays_short() -> None:
     for path in FILES:
         text = path.read_text(encoding="utf-8")
         assert text.startswith("# SPDX-License-Identifier: GPL-3.0-or-later\n"), path
-        assert ast.get_docstring(_tree(path)), f"{path}: no module docstring"
+        assert ast.get_docstring(tree(path)), f"{path}: no module docstring"
         assert text.count("\n") <= 420, path
         assert path.stem not in ("utils", "helpers", "common", "misc"), path
 
@@ -186,7 +183,7 @@ def test_every_file_says_its_licence_and_what_it_is_and_stays_short() -> None:
 def test_the_map_in_each_room_names_all_that_is_in_it() -> None:
     missing = []
     for room in (path.parent for path in FILES if path.stem == "__init__"):
-        words = ast.get_docstring(ast.parse((room / "__init__.py").read_text(encoding="utf-8"))) or ""
+        words = ast.get_docstring(tree(room / "__init__.py")) or ""
         for path in sorted(room.iterdir()):
             is_module = path.suffix == ".py" and path.stem != "__init__" and not path.stem.startswith("qa")
             if (is_module or (path / "__init__.py").exists()) and path.stem not in words:

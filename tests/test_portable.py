@@ -5,9 +5,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
+import pytest
+
+from tests.sources import nodes
+
+pytestmark = pytest.mark.usefixtures("sources_are_read")
 ROOT = Path(__file__).resolve().parents[1]
 FILES = [path for room in ("quat_audit", "scripts", "tests") for path in sorted((ROOT / room).rglob("*.py"))]
 
@@ -29,14 +33,8 @@ PLACES = {
 TEXT_METHODS = {"read_text": 0, "write_text": 1}
 
 
-@cache
-def _nodes(path: Path) -> tuple[ast.Call | ast.Attribute, ...]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    return tuple(node for node in ast.walk(tree) if isinstance(node, ast.Call | ast.Attribute))
-
-
 def _calls(path: Path) -> Iterator[ast.Call]:
-    return (node for node in _nodes(path) if isinstance(node, ast.Call))
+    return (node for node in nodes(path) if isinstance(node, ast.Call))
 
 
 def _without_encoding(call: ast.Call) -> bool:
@@ -80,7 +78,7 @@ def test_the_package_writes_no_text_whose_line_ends_the_system_chooses() -> None
 def test_what_differs_between_systems_stands_in_known_places() -> None:
     found: dict[str, set[str]] = {name: set() for name in PLACES}
     for path in FILES:
-        for node in _nodes(path):
+        for node in nodes(path):
             if isinstance(node, ast.Attribute) and (name := ast.unparse(node)) in PLACES:
                 found[name].add(path.relative_to(ROOT).as_posix())
     assert found == PLACES

@@ -18,7 +18,9 @@ from quat_audit.findings.finding import unit_of
 from quat_audit.rules import RULES, Rule
 from quat_audit.text import Text
 from tests.one_fault import SUBJECTS
+from tests.sources import nodes
 
+pytestmark = pytest.mark.usefixtures("sources_are_read")
 PACKAGE = Path(__file__).resolve().parents[1] / "quat_audit"
 # The panel fills templates that were translated or come from tables; everything below it writes its own.
 FILES = [p for p in sorted(PACKAGE.rglob("*.py")) if p.relative_to(PACKAGE).parts[0] not in ("ui", "results")]
@@ -35,8 +37,7 @@ def test_a_text_is_the_string_and_still_knows_its_template() -> None:
 
 
 def _texts(path: Path) -> list[ast.Call]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    calls = [node for node in nodes(path) if isinstance(node, ast.Call)]
     return [call for call in calls if isinstance(call.func, ast.Name) and call.func.id == "Text"]
 
 

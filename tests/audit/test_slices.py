@@ -6,6 +6,7 @@ from __future__ import annotations
 import threading
 import time
 from dataclasses import replace
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -15,10 +16,14 @@ from quat_audit.audit.settings import Settings
 from quat_audit.audit.subjects import KEYS_AT_ONCE
 from quat_audit.findings.finding import Finding
 from quat_audit.findings.ignores import Ignore
-from quat_audit.motion.clip import Clip
+from quat_audit.motion.clip import BEZIER, QUATERNION, Clip
 from quat_audit.pausing import pause_point
 from quat_audit.rules import RULES, Limits, Rule
-from tests.clips import joined, quaternion_clip, random_quaternions
+from tests.clips import joined, quaternion_clip, random_quaternions, track_clip
+
+# What the interface promises between two redraws, in seconds of work (the clock on the wall also counts what else the
+# machine does).
+MOST_SECONDS = 0.25
 
 
 def noisy_clip(rows: int) -> Clip:
@@ -103,3 +108,28 @@ def test_what_a_rule_raises_comes_out_of_the_step(rows: int) -> None:
 
     with pytest.raises(LookupError, match="as it was"):
         list(judge_in_slices(noisy_clip(rows), Settings((rule_that(find),)), []))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("bones", [100, 1], ids=["100 bones", "one bone"])
+def test_no_step_on_a_million_keys_is_long(bones: int) -> None:
+    """Random values with Bézier handles and components keyed apart: about the worst that there is to audit."""
+    rng, rows = np.random.default_rng(bones), 250_000 // bones
+
+    def moving(bone: str) -> Clip:
+        frames = [np.arange(rows) * 2.0 + (bones == 1 and component == 2) for component in range(4)]
+        co = [np.stack([times, rng.normal(size=rows)], axis=1) for times in frames]
+        keys = {component: (found[:, 0], found[:, 1]) for component, found in enumerate(co)}
+        half = np.array([0.5, 0.0])
+        handles = {component: (found - half, found + half) for component, found in enumerate(co)}
+        return track_clip(QUATERNION, keys, bone=bone, interpolation=BEZIER, handles=handles)
+
+    clip = joined(*(moving(f"B{bone}") for bone in range(bones)))
+    assert len(clip.curves.co) == 1_000_000
+    judged: list[Judgement] = []
+    longest, since, share = 0.0, time.process_time(), 0.0
+    for share in islice(judge_in_slices(clip, Settings(), judged), 150):  # noqa: B007  # some seconds of it
+        now = time.process_time()
+        longest, since = max(longest, now - since), now
+    assert longest < MOST_SECONDS
+    assert share < 1.0 and judged == [], "it was not a million keys' work"

@@ -23,6 +23,14 @@ def no_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(render, "render", lambda drawing: SIGNATURE + b"no picture" * 1100)
 
 
+@pytest.fixture
+def coarse_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Real pictures, a tenth of their time: samples smooth edges, and only draw/test_pictures.py looks at those."""
+    from quat_audit.blender.draw import render
+
+    monkeypatch.setattr(render, "SAMPLES", 1)
+
+
 @pytest.fixture(scope="module")
 def limbs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with each of the example limbs as a file."""

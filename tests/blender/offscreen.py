@@ -39,10 +39,13 @@ def drawn(draw: Callable[[], Any], size: int = SIZE) -> tuple[np.ndarray, np.nda
         color = frame.read_color(0, 0, size, size, 4, 0, "FLOAT")
         depth = frame.read_depth(0, 0, size, size)
     buffer.free()
-    return (
-        np.array(color.to_list(), dtype=np.float64).reshape(size, size, 4),
-        np.array(depth.to_list(), dtype=np.float64).reshape(size, size),
-    )
+    return _array(color, (size, size, 4)), _array(depth, (size, size))
+
+
+def _array(buffer: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """What a buffer of Blender's holds: as a list it takes ten times as long; its strides are right when flat only."""
+    buffer.dimensions = int(np.prod(shape))
+    return np.array(buffer, dtype=np.float64).reshape(shape)
 
 
 def fitted(points: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -23,6 +23,11 @@ from tests.conditions import AS_IN_A_TERMINAL, PROC, SIGNALS
 
 ROOT = Path(__file__).resolve().parents[2]
 FILES = 60
+# The command line, its pictures with few samples: what smooths their edges takes most of a preview's time.
+COARSELY = (
+    "import runpy; from quat_audit.blender.draw import render; render.SAMPLES = 1; "
+    "runpy.run_module('quat_audit', run_name='__main__', alter_sys=True)"
+)
 pytestmark = SIGNALS
 
 
@@ -117,7 +122,7 @@ def test_ctrl_c_between_the_meshes_of_a_preview(tmp_path: Path) -> None:
     bpy.ops.wm.save_as_mainfile(filepath=str(tmp_path / "many.blend"), copy=True, check_existing=False)
     (tmp_path / "temporary").mkdir()
     child = subprocess.Popen(
-        [sys.executable, "-m", "quat_audit", "preview", "many.blend", "--output", "out"],
+        [sys.executable, "-c", COARSELY, "preview", "many.blend", "--output", "out"],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path / "temporary")},
         stdout=subprocess.PIPE,

@@ -112,6 +112,7 @@ def test_a_cut_of_influences_against_blender(tmp_path: Path) -> None:
     assert row.figures["method"] == "LBS"
 
 
+@pytest.mark.usefixtures("coarse_pictures")
 def test_twice_the_same_bytes_and_earlier_results_are_replaced(limbs: Path, tmp_path: Path) -> None:
     file = limbs / "bent_elbow.blend"
     assert run("preview", file, "--frames", "21", "--output", tmp_path) == 0
@@ -195,6 +196,7 @@ def test_names_of_any_kind(tmp_path: Path, capsys: Any) -> None:
     assert "\nbreak" not in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("coarse_pictures")
 def test_a_preview_leaves_the_session_as_it_was(tmp_path: Path) -> None:
     obj, rig = skinned.make_tube()
     skinned.animate(rig, 120.0)
@@ -239,6 +241,7 @@ def test_real_files(cases: Path, tmp_path: Path, name: str) -> None:
             assert (tmp_path / picture).stat().st_size > 10_000
 
 
+@pytest.mark.usefixtures("coarse_pictures")
 def test_a_real_file_with_pictures(cases: Path, tmp_path: Path) -> None:
     knight = cases / "files" / "KayKit-Character-Pack-Adventures-1.0/Knight.glb"
     assert run("preview", knight, "--object", "Knight_ArmLeft", "--frames", "16", "--output", tmp_path) == 0

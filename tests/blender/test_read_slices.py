@@ -5,15 +5,12 @@ from __future__ import annotations
 
 import time
 from dataclasses import fields
-from itertools import islice
 
 import numpy as np
 import pytest
 
 bpy = pytest.importorskip("bpy")
 
-from quat_audit.audit.pipeline import Judgement, judge_in_slices
-from quat_audit.audit.settings import Settings
 from quat_audit.blender import read, users
 from quat_audit.errors import GoneError
 from quat_audit.motion.clip import Clip
@@ -158,14 +155,9 @@ def longest_slice(slices) -> tuple[float, object]:
 
 @pytest.mark.parametrize("bones", [100, 1], ids=["100 bones", "one bone"])
 def test_no_step_on_a_million_keys_is_long(bones: int) -> None:
-    """Random values with Bézier handles and components keyed apart: about the worst that there is to audit."""
+    """Random values with Bézier handles; tests/audit/test_slices.py judges as many."""
     action = make_action(bones, 250_000 // bones, apart=bones == 1)
     longest, (done, total, clips) = longest_slice(read.read_action_slices(action))
     assert done == total == 1_000_000
     assert longest < MOST_SECONDS
-    judged: list[Judgement] = []
-    longest, share = longest_slice(
-        islice(judge_in_slices(clips[0].clip, Settings(), judged), 150)
-    )  # some seconds of it
-    assert longest < MOST_SECONDS
-    assert share < 1.0 and judged == [], "it was not a million keys' work"
+    assert len(clips[0].clip.curves.co) == total

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -95,20 +95,26 @@ def call(name: str, folder: Path) -> dict[str, Any]:
     return row
 
 
-def use(situation: str, folder: Path, prepare: Callable[[], None]) -> list[dict[str, Any]]:
-    """Every operator in every editor, each in a situation that is made anew."""
-    rows = []
-    for editor in AREAS:
+def use(
+    situation: str, folder: Path, prepare: Callable[[], None], editors: Sequence[str] = AREAS
+) -> list[dict[str, Any]]:
+    """Every operator in every editor, each in a situation that is made anew when something ran in the one before."""
+    rows: list[dict[str, Any]] = []
+    for editor in editors:
+        area = None
         for name in operators():
-            prepare()
             window = bpy.context.window_manager.windows[0]
-            area = next(area for area in window.screen.areas if area.type == AREAS[0])
-            area.type = editor
+            if area is None:
+                prepare()
+                window = bpy.context.window_manager.windows[0]
+                area = next(area for area in window.screen.areas if area.type == AREAS[0])
+                area.type = editor
             region = next(region for region in area.regions if region.type == "WINDOW")
             with bpy.context.temp_override(window=window, area=area, region=region):
-                for first in FIRST.get(name, ()):
-                    call(first, folder)
+                ran = [call(first, folder)["poll"] for first in FIRST.get(name, ())]
                 rows.append({"situation": situation, "editor": editor, **call(name, folder)})
+            if any(ran) or rows[-1]["poll"]:
+                area = None
     return rows
 
 
@@ -151,7 +157,7 @@ def main(archive: Path, result: Path) -> None:
     told["disabled"] = enabled()
     bpy.ops.preferences.addon_enable(module=MODULE)
     told["enabled again"] = enabled()
-    told["runs"] += use("enabled again", folder, audited_rig)
+    told["runs"] += use("enabled again", folder, audited_rig, AREAS[:2])
     repositories = bpy.context.preferences.extensions.repos
     number = next(i for i, repository in enumerate(repositories) if repository.module == "user_default")
     installed = Path(repositories[number].directory) / "quat_audit"

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -310,9 +311,15 @@ def test_a_path_that_would_get_longer_is_refused() -> None:
     clip = quaternion_clip([1, 11], q, interpolation=BEZIER, handles=(left, right))
     repair = assert_contract(clip, RULE)
     before = path_deg(clip, 0, 1, 11)
-    flipped = quaternion_clip([1, 11], [q[0], -q[1]], interpolation=BEZIER, handles=(left * [1, 1], right * [1, 1]))
-    assert before is not None and path_deg(flipped, 0, 1, 11) is not None
-    assert repair.subject is clip or (path_deg(repair.subject, 0, 1, 11) or 0) <= before + 0.05
+    other = np.array([[[[1.0, 1.0]]], [[[1.0, -1.0]]]])[:, 0]  # the second key's handles turn with its value
+    flipped = quaternion_clip([1, 11], [q[0], -q[1]], interpolation=BEZIER, handles=(left * other, right * other))
+    after = path_deg(flipped, 0, 1, 11)
+    assert before is not None and after is not None and after > before + 100.0
+    (refused,) = repair.refused
+    assert repair.subject is clip and refused.code == "QA104"
+    # Both are sampled, each by its own program, and the path runs near zero.
+    (longer,) = re.findall(r"would get ([\d.]+)° longer", refused.why)
+    assert float(longer) == pytest.approx(after - before, abs=1.0)
 
 
 def test_counts_are_keys_not_components() -> None:

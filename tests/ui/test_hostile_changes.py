@@ -14,6 +14,8 @@ import pytest
 bpy = pytest.importorskip("bpy")
 
 from quat_audit import ui
+from quat_audit.audit.settings import Settings
+from quat_audit.blender import read
 from quat_audit.results.memory import RESULTS
 from quat_audit.ui import auditing, following, properties
 from tests.blender import build_case as build
@@ -165,8 +167,12 @@ def test_two_windows(meanwhile: str, said) -> None:
             why = "Undo or redo stopped the audit"
         elif meanwhile == "deleted":
             bpy.data.actions.remove(rig.animation_data.action)
-            why = ""
+            why = (
+                "The file changed while it was audited "
+                "(action 'Walk' is no longer in this file as it was: read it again)"
+            )
         elif meanwhile == "keys":
+            # None of the curves was read yet: what is found is true of the file as it is now.
             build.fcurves_of(rig.animation_data.action)[0].keyframe_points.add(3)
             why = None
         else:
@@ -176,10 +182,13 @@ def test_two_windows(meanwhile: str, said) -> None:
             job.run()
     finally:
         auditing.RUNNING.clear()
-    if why is None:
-        assert job.why_aborted is None or "changed" in job.why_aborted
-    elif why:
-        assert job.why_aborted == why
+    assert job.why_aborted == why and job.done == (why is None)
+    if meanwhile == "keys":
+        (record,) = read.read_file()
+        (result,) = job.found
+        now = auditing.audit_record(record, Settings())
+        assert result.state == now.state and result.line == now.line
+        assert [(row.key, row.finding) for row in result.rows] == [(row.key, row.finding) for row in now.rows] != []
     if meanwhile != "load":
         assert before == RESULTS.rows  # the earlier findings stay until an audit is complete
     refresh()

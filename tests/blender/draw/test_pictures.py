@@ -56,11 +56,22 @@ def covered(part: np.ndarray) -> np.ndarray:
 
 
 @pytest.fixture(scope="module")
-def tube(tmp_path_factory: pytest.TempPathFactory) -> np.ndarray:
-    folder = tmp_path_factory.mktemp("tube")
-    example_limbs.save(example_limbs.LIMBS[0], folder / "twisted_tube.blend")
-    (row,) = api.preview_file(folder / "twisted_tube.blend", folder)
-    return pixels(row.paths[1])
+def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("tube") / "twisted_tube.blend"
+    example_limbs.save(example_limbs.LIMBS[0], path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def both(file: Path) -> tuple[np.ndarray, np.ndarray]:
+    """The sheet and the curve."""
+    (row,) = api.preview_file(file, file.parent)
+    return pixels(row.paths[1]), pixels(row.paths[2])
+
+
+@pytest.fixture
+def tube(both: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    return both[0]
 
 
 def widths(part: np.ndarray) -> tuple[float, float]:
@@ -115,12 +126,10 @@ def test_there_is_text_beside_the_panels(tube: np.ndarray) -> None:
     np.testing.assert_allclose(tube[2, 2], PAPER, atol=STEP)
 
 
-def test_the_curve_is_where_the_figures_are(tmp_path: Path) -> None:
-    path = tmp_path / "twisted_tube.blend"
-    example_limbs.save(example_limbs.LIMBS[0], path)
+def test_the_curve_is_where_the_figures_are(file: Path, both: tuple[np.ndarray, np.ndarray]) -> None:
+    bpy.ops.wm.open_mainfile(filepath=str(file))
     (item,), _ = posed.read_posed()
-    found = figures.measure(item.record.skin, item.motion)
-    picture = draw(graph.graph(found, path.name), tmp_path)
+    found, picture = figures.measure(item.record.skin, item.motion), both[1]
     red = np.abs(picture - np.array(graph.LARGEST)).max(axis=2) < 0.1
     gap, bottom = found.scan.gap.max(axis=1), graph.TOP + graph.PLOT
     for number in (10, 20, 30, 40):
