@@ -31,6 +31,7 @@ WITH_BPY = ("tests/blender", "tests/ui")
 # What a test of pure code may lack. Any other skip is a test that nobody runs.
 MAY_LACK = ("not available: shared/cases", "not available: a file system that ignores case")
 NOTHING = "nothing selected"
+SLOWEST = 10  # tests of a part that the table names
 
 
 class Part(NamedTuple):
@@ -53,6 +54,7 @@ class Row(NamedTuple):
     skipped: int
     seconds: float
     remark: str = ""
+    slowest: tuple[tuple[float, str], ...] = ()
 
 
 def main(arguments: list[str]) -> int:
@@ -167,6 +169,7 @@ def _pytest(part: Part, python: Path, arguments: list[str], workers: int, missin
         result = Path(folder) / "result.xml"
         code = _run([str(python), "-m", "pytest", "-q", "--junitxml", str(result), *parallel, *arguments])
         passed, failed, skipped, reasons = _counts(result)
+        slowest = slowest_tests(result)
     for reason in reasons:
         missing[reason] = missing.get(reason, 0) + 1
     remark = ""
@@ -181,7 +184,7 @@ def _pytest(part: Part, python: Path, arguments: list[str], workers: int, missin
     if hidden:
         remark = f"{hidden} skipped for want of something that is there elsewhere"
         failed += hidden
-    return Row(part.name, passed, failed, skipped, time.monotonic() - start, remark)
+    return Row(part.name, passed, failed, skipped, time.monotonic() - start, remark, slowest)
 
 
 def hidden_skips(reasons: list[str], *, pure: bool) -> int:
@@ -208,6 +211,15 @@ def _counts(result: Path) -> tuple[int, int, int, list[str]]:
     return passed, failed, len(reasons), reasons
 
 
+def slowest_tests(path: Path) -> tuple[tuple[float, str], ...]:
+    """(seconds, name) of those in a JUnit file that took longest with their fixtures, the slowest first."""
+    if not path.is_file():
+        return ()
+    cases = ElementTree.parse(str(path)).getroot().iter("testcase")
+    timed = [(float(case.get("time", 0)), f"{case.get('classname')}::{case.get('name')}") for case in cases]
+    return tuple(sorted(timed, reverse=True)[:SLOWEST])
+
+
 def _run(command: list[str]) -> int:
     variables = environment.clean_environment()
     # Compiled once and kept, though not in the checkout: every test of the command line starts a Python.
@@ -225,6 +237,11 @@ def _print_table(rows: list[Row], missing: dict[str, int]) -> None:
     for row in rows:
         line = "{:<32}{:>8}{:>8}{:>8}{:>9.1f}  {}"
         print(line.format(row.name, row.passed, row.failed, row.skipped, row.seconds, row.remark).rstrip())
+    for row in rows:
+        if row.slowest:
+            print(f"\nslowest of {row.name}")
+        for seconds, name in row.slowest:
+            print(f"{seconds:8.1f} s  {name}")
     for reason, number in sorted(missing.items()):
         print(f"  {number} × {reason}")
 

@@ -52,6 +52,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--output", type=Path, metavar="DIR", help="for screenshots and logs; default: thrown away")
     parser.add_argument("--language", action="append", choices=LANGUAGES, help="default: all (repeatable)")
     parser.add_argument("--only", metavar="STEP", help="one step of scripts/ui_steps.py (or ui_…_steps.py), by name")
+    parser.add_argument("--smooth", action="store_true", help="smooth edges in the pictures: for the documentation")
     parser.add_argument("--virtual-screen", action="store_true", help="take the pictures from X: nobody else uses it")
     options = parser.parse_args(arguments)
     tally = Tally()
@@ -124,6 +125,7 @@ def _session(options: argparse.Namespace, work: Path, scenes: Path, output: Path
         "output": str(output),
         "record": str(record),
         "only": options.only or "",
+        "smooth": options.smooth,
         "virtual_screen": options.virtual_screen,
     }
     log = output / f"blender-{language}.log"

@@ -22,6 +22,7 @@ import bpy
 Turns = Generator[None, None, Any]
 CATEGORY = "Rig Audit"
 _ROW = 16  # pixels between two looks; a button is 20 high
+_EDGE = 14  # pixels above the lower edge of a region, where a click may be Blender's own
 _PAGE = 6  # turns of the wheel from one part of the sidebar to the next
 _COLUMNS = (0.5, 0.25, 0.92)  # of the region's width, then every _FINE pixels for small buttons
 _FINE = 14
@@ -234,7 +235,7 @@ class Hands:
 
     def _look(self, pattern: str, kind: str, x: int) -> Turns:
         region = self.region(kind)
-        for y in range(region.y + region.height - 6, region.y + 4, -_ROW):
+        for y in range(region.y + region.height - 6, region.y + _EDGE, -_ROW):
             yield from self.move(x, y)
             if self.is_lit(pattern, kind):
                 return True
@@ -261,15 +262,9 @@ class Hands:
         """DIR/name-LANGUAGE.png of the whole window: the sidebar from its top, no tooltip in the way."""
         yield from self._scroll(kind, down=False)
         yield from self.over()
-        yield from self.smooth(name)
-
-    def smooth(self, name: str) -> Turns:
-        """A picture of whatever is seen, with smooth edges, when all has come to rest."""
-        bpy.context.preferences.system.viewport_aa = "8"
         # The status bar's report and a fading button take a moment; the picture shows the end of it.
         yield from self.turns(40)
         self.snap(name)
-        bpy.context.preferences.system.viewport_aa = "OFF"
 
     def snap(self, name: str) -> None:
         """The same at once, of whatever is seen."""

@@ -73,7 +73,9 @@ def _look(hands: Hands) -> Turns:
 
 
 def ghost_in_every_view(hands: Hands) -> Turns:
-    """A second window and a quad view: every region draws the ghost with its own view."""
+    """A second window and a quad view: every region draws the ghost with its own view. Edges are smooth, as usual."""
+    system = bpy.context.preferences.system
+    usual, system.viewport_aa = system.viewport_aa, "8"
     yield from open_scene(hands, "tube")
     yield from show_tube(hands)
     bare_viewport(hands)
@@ -121,6 +123,7 @@ def ghost_in_every_view(hands: Hands) -> Turns:
     hands.check("one view again: the ghost is where the mesh is", *ghost_at(again, ui_scenes.SKINNED))
     hands.check("the file holds what it held", *same(everything(), before, ("data",)))
     _switch_preview(hands)
+    system.viewport_aa = usual
 
 
 def another_scene_beside_it(hands: Hands) -> Turns:

@@ -22,6 +22,7 @@ from ui_steps import module, open_scene
 _KEPT_WITH_SCREENS = (b"QUATAUDIT_PT_", b"QUATAUDIT_UL_")
 # Pixels between two looks, and how far below its header the first buttons of the panel are.
 _ROW, _FOLDED_OUT = 8, 160
+_FIRST_CHOICE = r"quat_audit_preview\.show$"
 
 
 def choices() -> Any:
@@ -79,11 +80,16 @@ def show_tube(hands: Hands) -> Turns:
 def _open_panel(hands: Hands) -> Turns:
     """Fold the sub-panel out, whose header is no operator: click below the last of the others until it is there."""
     region = hands.region()
-    x, lowest, highest = region.x + region.width // 3, region.y + 4, region.y + region.height - 12
-    if (yield from _is_open(hands, x, highest, lowest)):
-        return True
-    # From below: the panel is among the last.
-    for y in range(lowest, highest, 10):
+    x, lowest, highest = region.x + region.width // 3, region.y + 14, region.y + region.height - 12
+    last = highest
+    for y in range(highest, lowest, -2 * _ROW):
+        yield from hands.move(x, y)
+        if hands.is_lit(_FIRST_CHOICE, "VIEW_3D"):
+            return True
+        if hands.command_under_mouse("VIEW_3D") or hands.property_under_mouse("VIEW_3D"):
+            last = y
+    # The panel is among the last: downwards from the last button, then upwards.
+    for y in (*range(last, lowest, -10), *range(last, highest, 10)):
         yield from hands.move(x, y)
         if hands.command_under_mouse("VIEW_3D") or hands.property_under_mouse("VIEW_3D"):
             continue
@@ -99,7 +105,7 @@ def _is_open(hands: Hands, x: int, top: int, bottom: int) -> Turns:
     """Whether the panel's first choice is seen in a column of the sidebar."""
     for y in range(top, bottom, -_ROW):
         yield from hands.move(x, y)
-        if hands.is_lit(r"quat_audit_preview\.show$", "VIEW_3D"):
+        if hands.is_lit(_FIRST_CHOICE, "VIEW_3D"):
             return True
     return False
 
@@ -108,7 +114,8 @@ def _picture(hands: Hands, name: str) -> Turns:
     """Not `Hands.picture`: below a short panel its wheel zooms the view instead of scrolling."""
     yield from show_tube(hands)
     yield from hands.over()
-    yield from hands.smooth(name)
+    yield from hands.turns(40)
+    hands.snap(name)
 
 
 def at_frame(hands: Hands, frame: int) -> Turns:

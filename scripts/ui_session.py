@@ -64,7 +64,7 @@ def _all(hands: ui_driver.Hands) -> ui_driver.Turns:
     hands.write({"finished": True})
 
 
-def _prepare(language: str) -> None:
+def _prepare(language: str, smooth: bool) -> None:
     preferences = bpy.context.preferences
     preferences.view.show_splash = False
     preferences.view.use_save_prompt = False
@@ -73,13 +73,13 @@ def _prepare(language: str) -> None:
     preferences.view.use_translate_tooltips = True
     # Panels fold and lists scroll at once.
     preferences.view.smooth_view = 0
-    # Smooth edges are eight drawings more after each change, and here a processor draws: for the pictures only.
-    preferences.system.viewport_aa = "OFF"
+    # Smooth edges are eight drawings more after each change, which take most of the time where a processor draws.
+    preferences.system.viewport_aa = "8" if smooth else "OFF"
 
 
 def main() -> None:
     plan: dict[str, Any] = json.loads(sys.argv[sys.argv.index("--") + 1])
-    _prepare(plan["language"])
+    _prepare(plan["language"], plan["smooth"])
     hands = ui_driver.Hands(plan)
     turns = _all(hands)
 

@@ -105,6 +105,14 @@ def test_a_skip_that_hides_a_test_is_counted() -> None:
     assert test_all.hidden_skips(lacking + hiding, pure=True) == test_all.hidden_skips(hiding, pure=False) == 1
 
 
+def test_the_slowest_tests_of_a_part_are_named(tmp_path: Path) -> None:
+    cases = [f'<testcase classname="tests.a" name="test_{n}" time="{n / 10}"/>' for n in (3, 12, *range(20, 40))]
+    (tmp_path / "result.xml").write_text(f"<a><b>{''.join(cases)}</b></a>", encoding="utf-8")
+    found = test_all.slowest_tests(tmp_path / "result.xml")
+    assert found == tuple((n / 10, f"tests.a::test_{n}") for n in range(39, 29, -1))
+    assert test_all.slowest_tests(tmp_path / "none.xml") == ()
+
+
 @pytest.mark.parametrize("error", [KeyboardInterrupt, environment.SetupError])
 def test_an_interrupted_install_is_made_anew(
     calls: list[list[str]], monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
