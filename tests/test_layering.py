@@ -45,10 +45,10 @@ FLOORS = """
     blender/skin/show blender/skin/posed blender/draw/render blender/posed_rig
     blender/skin/mesh blender/write blender/show
     blender/read
-    blender/readers blender/skin/reasons blender/draw/ghost blender/open
+    blender/readers blender/skin/reasons blender/draw/ghost blender/open blender/linked
     blender/playback blender/pose blender/skin/group_users blender/users blender/ignore blender/draw/shader
-    blender/compat blender/linked blender/saving blender/scripted blender/skin/mesh_state
-    blender/names files/gltf/ files/bvh/ files/fbx
+    blender/compat blender/saving blender/scripted blender/skin/mesh_state
+    blender/names files/gltf/ files/bvh/ files/blend files/fbx
     files/raw_file comparison/ preview/ audit/
     rules/
     skinning/ motion/

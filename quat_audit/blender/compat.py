@@ -163,6 +163,14 @@ def texts_of_nodes(modifier: Any) -> Iterator[str]:
             yield from (value for value in values if isinstance(value, str))
 
 
+def drops_animation_of(saved_by: tuple[int, int]) -> bool:
+    """Whether this Blender opens files of that version without their animation.
+
+    5.0 took out what made actions of the IPO blocks that files from before 2.50 have (release notes 5.0, Core).
+    """
+    return bpy.app.version >= (5, 0, 0) and saved_by < (2, 50)
+
+
 def has_operator(category: str, name: str) -> bool:
     """Whether an operator exists: `hasattr(bpy.ops.x, "y")` is True for every name."""
     return name in dir(getattr(bpy.ops, category))

@@ -18,11 +18,11 @@ from typing import Any, TextIO
 import bpy
 
 from ..errors import InputError
+from ..files import blend
 from . import compat, playback
 
 log = logging.getLogger(__name__)
 
-_GZIP, _ZSTD, _BLENDER = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"BLENDER"
 # An empty .blend takes about as much.
 LEAST_FREE_BYTES = 2**19
 _GLTF_SUFFIXES, _GLTF_BLANK = (".glb", ".gltf", ".vrm", ".vrma"), b"\xef\xbb\xbf \t\r\n"
@@ -34,11 +34,14 @@ def open_blend(path: Path) -> str:
 
     Returns what Blender complains about although the file is open (a library that is damaged), "" when of nothing.
 
-    Raises: InputError: it is missing, empty, no .blend, damaged, or saved by a newer Blender.
+    Raises: InputError: it is missing, empty, no .blend, damaged, saved by a newer Blender, or before 2.50 and this one
+    does not load such animation.
     """
     magic = _magic(path)
-    if not magic.startswith((_GZIP, _ZSTD, _BLENDER)):
+    if not magic.startswith((blend.GZIP, blend.ZSTD, blend.PLAIN)):
         raise InputError(f"{path}: not a Blender file (it starts with {magic[:8]!r}); check what it really is")
+    # Before it is opened: what is that old may not open at all, with a reason that helps nobody.
+    _refuse_too_old(path, blend.version(path))
     complaint = ""
     with _loaded() as loaded:
         try:
@@ -49,7 +52,8 @@ def open_blend(path: Path) -> str:
             if not loaded:
                 raise InputError(f"{path}: {_why_unreadable(str(error))}") from error
             complaint = _errors(str(error))
-    saved_by, here = tuple(bpy.data.version[:2]), bpy.app.version[:2]
+    saved_by, here = (int(bpy.data.version[0]), int(bpy.data.version[1])), bpy.app.version[:2]
+    _refuse_too_old(path, saved_by)
     if saved_by > here:
         # Newer actions may arrive with their keys missing: an audit of that would pass what it never saw.
         new_file()
@@ -58,6 +62,16 @@ def open_blend(path: Path) -> str:
             f"run the audit with Blender {saved_by[0]}.{saved_by[1]} or newer"
         )
     return complaint
+
+
+def _refuse_too_old(path: Path, saved_by: tuple[int, int] | None) -> None:
+    """Raise InputError for a file whose animation would not arrive: an empty file must not pass for a clean one."""
+    if saved_by is not None and compat.drops_animation_of(saved_by):
+        new_file()
+        raise InputError(
+            f"{path}: saved by Blender {saved_by[0]}.{saved_by[1]:02d}, before 2.50: its animation is not loaded: "
+            "open and save it with Blender 4.5"
+        )
 
 
 @contextmanager
@@ -153,7 +167,7 @@ def save_blend(path: Path, *, compress: bool) -> str:
             )
     except RuntimeError as error:
         # As on opening. Blender writes beside the path, and renames what is whole.
-        if _identity(path) in (None, before) or not _magic(path).startswith((_GZIP, _ZSTD, _BLENDER)):
+        if _identity(path) in (None, before) or not _magic(path).startswith((blend.GZIP, blend.ZSTD, blend.PLAIN)):
             raise InputError(f"{path}: cannot be written: {_why_unwritten(path, str(error))}") from error
         return _errors(str(error))
     return ""
@@ -179,7 +193,7 @@ def _why_unwritten(path: Path, error: str) -> str:
 
 def is_compressed(path: Path) -> bool:
     """Whether a .blend file is compressed: zstd since 3.0, gzip before."""
-    return _magic(path).startswith((_GZIP, _ZSTD))
+    return _magic(path).startswith((blend.GZIP, blend.ZSTD))
 
 
 def new_file() -> None:

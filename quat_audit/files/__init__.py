@@ -4,5 +4,6 @@
 raw_file.py  what a reader returns: clips, and how edited ones are written
 gltf/        .glb, .gltf, .vrm, .vrma
 bvh/         .bvh
+blend.py     who saved a .blend
 fbx.py       what Blender's importers drop of an .fbx
 """

@@ -56,6 +56,23 @@ def test_a_missing_library_is_named(character: Path, tmp_path: Path, capsys: pyt
     assert not api.audit_file(shot).not_evaluated
 
 
+def test_a_library_whose_animation_does_not_arrive_is_named(character: Path, tmp_path: Path, monkeypatch) -> None:
+    bpy.ops.wm.save_as_mainfile(filepath=str(character), compress=False)
+    link(character, "objects")
+    shot = save(tmp_path / "shot.blend")
+    whole, here = character.read_bytes(), bpy.app.version
+    old, new = (b"%02d%02d", b"9999") if b"BLENDER17" in whole[:9] else (b"%d%02d", b"999")
+    character.write_bytes(whole.replace(b"v" + old % here[:2], b"v" + new, 1))
+    ((what, why),) = api.audit_file(shot).not_evaluated
+    assert what.endswith("角色.blend") and "cannot read in full; run the audit with that version or newer" in why
+    character.write_bytes(whole)
+    with monkeypatch.context() as patched:
+        patched.setattr(linked.compat, "drops_animation_of", lambda version: version == tuple(here[:2]))
+        bpy.ops.wm.open_mainfile(filepath=str(shot))
+        ((what, why),) = linked.missing()
+    assert what.endswith("角色.blend") and "its animation is not loaded: open and save it with Blender 4.5" in why
+
+
 def test_data_that_a_library_no_longer_has(character: Path, tmp_path: Path) -> None:
     link(character, "objects")
     shot = save(tmp_path / "shot.blend")

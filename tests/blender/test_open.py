@@ -15,8 +15,11 @@ import pytest
 from quat_audit.errors import InputError
 
 bpy = pytest.importorskip("bpy")
+import zstandard  # which comes with Blender
 
+from quat_audit import api
 from quat_audit.blender import open, read
+from quat_audit.files import blend
 from tests.blender import build_case as build
 
 
@@ -119,6 +122,39 @@ def test_file_of_a_newer_blender_is_refused(saved, tmp_path):
     newer.write_bytes(raw.replace(old_header, new_header, 1))
     with pytest.raises(InputError, match="saved by Blender"):
         open.open_blend(newer)
+    assert names() == []
+
+
+def dated(raw: bytes, major: int, minor: int) -> bytes:
+    """A .blend with another version in its header, of the form that this Blender writes (or of before 5.0)."""
+    digits = f"{major:02d}{minor:02d}" if raw[7:9] == b"17" else f"{major}{minor:02d}"
+    at = raw.index(b"v", 7) + 1
+    return raw[:at] + digits.encode() + raw[at + len(digits) :]
+
+
+@pytest.mark.parametrize("packed", ["plain", "gzip", "zstd"])
+def test_file_of_before_2_50_is_refused_where_its_animation_would_not_arrive(saved, tmp_path, packed):
+    """Opened by 5.0 such a file has its objects and not one key: it would pass for clean, and be published so."""
+    path, raw = tmp_path / f"{packed}.blend", dated(saved.read_bytes(), 2, 49)
+    pack = {"plain": bytes, "gzip": gzip.compress, "zstd": lambda data: zstandard.ZstdCompressor().compress(data)}
+    path.write_bytes(pack[packed](raw))
+    assert blend.version(path) == (2, 49)
+    if bpy.app.version >= (5, 0, 0):
+        with pytest.raises(InputError, match=r"2\.49.*its animation is not loaded: open and save it with Blender 4\.5"):
+            open.open_blend(path)
+        assert names() == []
+        report = api.fix_file(path, output=tmp_path / "fixed.blend")
+        assert report.status == "failed" and "its animation is not loaded" in report.reason
+        assert not (tmp_path / "fixed.blend").exists()
+    else:
+        assert not open.compat.drops_animation_of((2, 49))
+
+
+def test_what_blender_says_of_the_version_counts_where_the_header_cannot_be_read(saved, monkeypatch):
+    monkeypatch.setattr(open.blend, "version", lambda path: None)
+    monkeypatch.setattr(open.compat, "drops_animation_of", lambda version: version == tuple(bpy.app.version[:2]))
+    with pytest.raises(InputError, match="its animation is not loaded"):
+        open.open_blend(saved)
     assert names() == []
 
 
