@@ -75,7 +75,7 @@ def _judgement(subject: Subject, found: Iterable[Finding], settings: Settings) -
     locked = subjects.locked_by_path(subject)
     told = [_locked(f, subjects.why_locked(locked, f)) for f in in_order(capped(f, settings) for f in found)]
     kept, ignored = _split(subjects.ignores_of(subject), told)
-    return Judgement(kept, ignored, tuple(subjects.not_evaluated(subject)))
+    return Judgement(kept, ignored, tuple(subjects.not_evaluated(subject, rules_for(subject, settings))))
 
 
 def ignored_anew(judgement: Judgement, ignores: Sequence[Ignore]) -> Judgement:

@@ -36,8 +36,10 @@ def small(subject: Subject) -> bool:
 
 
 def blocked(rule: AnyRule, subject: Subject) -> bool:
-    """Whether a rule cannot be applied to it at all: positions are needed and cannot be computed."""
-    return isinstance(subject, PosedSkin) and bool(subject.skin.blocking) and not rule.keys_only
+    """Whether a rule cannot be applied to it at all: what it needs cannot be computed, or is not as authored."""
+    if isinstance(subject, Clip):
+        return rule.whole_turns and bool(subject.rewritten)
+    return bool(subject.skin.blocking) and not rule.keys_only
 
 
 def as_played(rule: AnyRule, subject: Subject, found: list[Finding]) -> list[Finding]:
@@ -81,11 +83,15 @@ def why_locked(locked: dict[str, str], finding: Finding) -> str:
     return locked.get(finding.data_path, "")
 
 
-def not_evaluated(subject: Subject) -> list[tuple[str, str]]:
-    """(what, why) for everything in it that could not be judged: not evaluated is not passed."""
+def not_evaluated(subject: Subject, rules: Sequence[AnyRule]) -> list[tuple[str, str]]:
+    """(what, why) for everything in it that the rules could not judge: not evaluated is not passed."""
     if isinstance(subject, PosedSkin):
         return _not_evaluated_of_skin(subject)
     rows = list(subject.not_evaluated)
+    codes = [rule.code for rule in rules if blocked(rule, subject)]
+    if codes and len(subject.tracks):
+        unjudged = Text("{codes} not judged: {why}", {"codes": ", ".join(codes), "why": subject.rewritten})
+        rows.append((subject.action, unjudged))
     if any(subject.curves.unevaluable):
         for track, path in enumerate(subject.tracks.data_path):
             why = _why_unjudged(subject, track)

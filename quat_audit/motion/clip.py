@@ -165,6 +165,8 @@ class Clip:
         readers: who plays the keys or reads them; () where the only one is the format's own, or nobody is known.
         unbound: who has the action and plays none of its slots, though this one would suit.
         connected: bones whose location keys play nothing.
+        rewritten: why its rotations may make other turns between the keys than those that were authored (what read
+            the file wraps or unwraps them); "" when they are as authored.
     """
 
     action: str
@@ -181,6 +183,7 @@ class Clip:
     readers: tuple[Reader, ...] = ()
     unbound: tuple[Unbound, ...] = ()
     connected: tuple[Connected, ...] = ()
+    rewritten: str = ""
     # Views computed from this clip (keys.py beside it); a new clip starts with an empty one.
     cache: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 

@@ -98,6 +98,7 @@ RULE: Rule[Clip] = Rule(
         "ambiguous",
     ),
     leading="swept_deg",
+    whole_turns=True,
     limits=LIMITS,
     phase=PHASE_SIGNS,
     remedy="Takes the angles nearest to the key before; every keyed pose stays, and so do turns that may be meant.",

@@ -107,6 +107,7 @@ RULE: Rule[Clip] = Rule(
     sentences=SENTENCES,
     kinds=("kept",),
     leading="swept_deg",
+    whole_turns=True,
     limits=LIMITS,
     phase=PHASE_INSERT,
     remedy="Adds keys on the curves as they run, less than 120° apart, so every format keeps it; the motion stays.",

@@ -44,6 +44,7 @@ class Rule(Generic[S]):
         phase: when its fix runs.
         keys_only: it judges keys (or weights) alone. The others need to know what plays between the keys (or right
             positions), and are not applied where that cannot be computed.
+        whole_turns: it tells full turns and wraps apart, and is not applied where they are not as authored.
         remedy: what the fix does and what it leaves alone, in a sentence beside the button.
         outcome: what the fix has done, with {keys} and {bones} or {vertices} and {meshes}; "": no word of its own.
         vertices_at: the vertices of a place, for a rule about skins whose rows are not vertices.
@@ -64,6 +65,7 @@ class Rule(Generic[S]):
     limits: Limits = field(default_factory=dict)
     phase: int = PHASE_INSERT
     keys_only: bool = False
+    whole_turns: bool = False
     outcome: str = ""
     vertices_at: VerticesAt | None = None
 

@@ -98,6 +98,8 @@ def fix_opened(report: FileReport, opened: Opened, target: Target, settings: Set
         saved = opened.save(folder, name, edited, [done.subject.skin for done in weights])
         _note_refusals(report, saved, changes)
         result = _read_again(folder / name, settings.via)
+        if other_kind:
+            result = _as_imported(result, opened)
         report.after = audit_opened(report.path, result, settings)
         report.repair.proof = _prove_all(opened.clips, repairs, result.clips)
         _expect_no_more_errors(report)
@@ -153,6 +155,13 @@ def _read_again(staged: Path, via: Via) -> Opened:
     except InputError as error:
         why = str(error).removeprefix(f"{staged}: ")
         raise InputError(f"refused: the repaired file could not be read again ({why}); nothing was written") from None
+
+
+def _as_imported(result: Opened, opened: Opened) -> Opened:
+    """What an imported file was saved as, with what is said of the import: saving it brings nothing back."""
+    rewritten = next((clip.rewritten for clip in opened.clips if clip.rewritten), "")
+    clips = tuple(replace(clip, rewritten=rewritten) for clip in result.clips)
+    return replace(result, clips=clips, not_evaluated=(*opened.not_evaluated, *result.not_evaluated))
 
 
 class _Changes:

@@ -11,7 +11,7 @@ import shutil
 import stat
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath, PurePosixPath
 from typing import Final, get_args
 
@@ -263,6 +263,9 @@ def _open_in_blender(path: Path) -> Opened:
         records = read.read_file()
         lost = linked.missing()
     clips = tuple(record.clip for record in records)
+    if path.suffix.lower() == ".fbx":
+        clips = tuple(replace(clip, rewritten=fbx.REWRITTEN) for clip in clips)
+        lost += _keys_not_imported(path, clips)
     posed: list[posed_skin.PosedMesh] = []
     found: list[Skins] = []
 
@@ -276,7 +279,7 @@ def _open_in_blender(path: Path) -> Opened:
 
     def save(folder: Path, name: str, edited: Sequence[Clip], skins: Sequence[Skin]) -> Saved:
         staged = Staged(folder / name, "")
-        changes = [(r, new) for r, new in zip(records, edited, strict=True) if new is not r.clip]
+        changes = [(r, new) for r, old, new in zip(records, clips, edited, strict=True) if new is not old]
         weights = [(p.record, new) for p, new in zip(posed, skins, strict=False) if new is not p.record.skin]
         if is_blend and not changes and not weights and not saving.has_relative_paths():
             shutil.copyfile(path, staged.path)
@@ -307,6 +310,13 @@ def _open_in_blender(path: Path) -> Opened:
         skins=skins,
         beside=True,
     )
+
+
+def _keys_not_imported(path: Path, clips: Sequence[Clip]) -> list[tuple[str, str]]:
+    try:
+        return fbx.lost_keys(fbx.keyed_nodes(path), clips)
+    except InputError as error:
+        return [("the file", f"whether all of its animation was imported is not known: {error}")]
 
 
 def output_suffix(path: Path, via: Via = AUTO) -> str:
