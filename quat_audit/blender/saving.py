@@ -18,6 +18,14 @@ def libraries() -> tuple[Path, ...]:
     return tuple(Path(bpy.path.abspath(library.filepath)) for library in bpy.data.libraries)
 
 
+def unused_actions() -> dict[int, str]:
+    """session_uid → name of the actions of the open file that Blender will not save, because nobody uses them.
+
+    A file may hold one: saved by an object that was itself not saved, since no collection had it.
+    """
+    return {a.session_uid: a.name for a in bpy.data.actions if a.library is None and a.users == 0}
+
+
 def keep_actions() -> None:
     """Give every action without a user a fake one: Blender does not save data that nobody uses."""
     for action in bpy.data.actions:

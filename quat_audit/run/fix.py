@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import stat
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -101,7 +101,7 @@ def fix_opened(report: FileReport, opened: Opened, target: Target, settings: Set
         if other_kind:
             result = _as_imported(result, opened)
         report.after = audit_opened(report.path, result, settings)
-        report.repair.proof = _prove_all(opened.clips, repairs, result.clips)
+        report.repair.proof = _prove_all(opened.clips, repairs, result.clips, saved.dropped)
         _expect_no_more_errors(report)
         if not settings.unsafe and report.repair.proof.max_key_change_deg > MOST_KEY_CHANGE_DEG:
             change = report.repair.proof.max_key_change_deg
@@ -205,12 +205,19 @@ def _expect_no_more_errors(report: FileReport) -> None:
         raise InputError(f"refused: the result would have {now} errors where there were {was}; nothing was written")
 
 
-def _prove_all(before: Sequence[Clip], repairs: Sequence[Repair[Clip]], after: Sequence[Clip]) -> Proof:
+def _prove_all(
+    before: Sequence[Clip], repairs: Sequence[Repair[Clip]], after: Sequence[Clip], dropped: Collection[str]
+) -> Proof:
     """The proof over all clips of a file, from what was read of the old file and of the written one.
+
+    Args:
+        dropped: actions that are not in the written file, for a reason that is told.
 
     Raises:
         InputError: the written file does not hold the same clips.
     """
+    kept = [i for i, clip in enumerate(before) if clip.action not in dropped]
+    before, repairs = [before[i] for i in kept], [repairs[i] for i in kept]
     # A BVH file's action is named after the file, so names count in scenes only.
     names = [[(c.action, c.slot) if c.format == "blender" else ("", "") for c in clips] for clips in (before, after)]
     if names[0] != names[1]:
@@ -218,12 +225,12 @@ def _prove_all(before: Sequence[Clip], repairs: Sequence[Repair[Clip]], after: S
         raise InputError(f"refused: the written file does not hold the same actions ({', '.join(lost)})")
     proofs = [prove(old, with_origins(new, r.subject)) for old, r, new in zip(before, repairs, after, strict=True)]
     # A file does not say which keys are new: that the repair knows, unless the writer refused to change keys.
-    kept = [len(r.subject.curves.co) == len(new.curves.co) for r, new in zip(repairs, after, strict=True)]
+    same = [len(r.subject.curves.co) == len(new.curves.co) for r, new in zip(repairs, after, strict=True)]
     own = [r.proof for r in repairs if isinstance(r.proof, Proof)]
     return replace(
         merge_proofs(proofs),
-        keys_added=sum(p.keys_added for p, whole in zip(own, kept, strict=True) if whole),
-        keys_removed=sum(p.keys_removed for p, whole in zip(own, kept, strict=True) if whole),
+        keys_added=sum(p.keys_added for p, whole in zip(own, same, strict=True) if whole),
+        keys_removed=sum(p.keys_removed for p, whole in zip(own, same, strict=True) if whole),
     )
 
 

@@ -41,6 +41,10 @@ _SOME_DUAL_QUATERNIONS = (
     "as imported, by LBS"
 )
 
+_DROPPED = (
+    "nobody uses its action, so Blender drops it when it saves the file: give it a fake user, or assign it to an object"
+)
+
 # The wheel to name when bpy is missing: the LTS that fits the interpreter.
 WHEELS = {(3, 11): "4.5.15", (3, 13): "5.2.3"}
 
@@ -49,7 +53,8 @@ WHEELS = {(3, 11): "4.5.15", (3, 13): "5.2.3"}
 class Saved:
     """Files that were written to a folder: changed by the repair, and copied along so that they work.
 
-    ``libraries`` are files that the main one links and that stay where they are.
+    ``libraries`` are files that the main one links and that stay where they are; ``dropped`` are the actions that
+    Blender did not save.
     """
 
     changed: tuple[Staged, ...]
@@ -57,6 +62,7 @@ class Saved:
     refused: tuple[Refused, ...] = ()
     remark: str = ""
     libraries: tuple[Path, ...] = ()
+    dropped: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, eq=False)
@@ -262,7 +268,8 @@ def _open_in_blender(path: Path) -> Opened:
     with readable_names():
         records = read.read_file()
         lost = linked.missing()
-    clips = tuple(record.clip for record in records)
+        unused = saving.unused_actions() if is_blend else {}
+    clips = tuple(_locked(r.clip, _DROPPED) if r.action_uid in unused else r.clip for r in records)
     if path.suffix.lower() == ".fbx":
         clips = tuple(replace(clip, rewritten=fbx.REWRITTEN) for clip in clips)
         lost += _keys_not_imported(path, clips)
@@ -294,11 +301,14 @@ def _open_in_blender(path: Path) -> Opened:
             saving.keep_actions()
         elif not changes and not weights:
             remarks.append("saved by Blender so that its relative paths still hold; no key was changed")
+        dropped = frozenset(saving.unused_actions().values())
+        if dropped:
+            remarks.append(f"dropped by Blender, which saves no action that nobody uses: {', '.join(sorted(dropped))}")
         libraries = saving.libraries()  # before their paths are made to fit the copy
         complaint = scene.save_blend(staged.path, compress=not is_blend or scene.is_compressed(path))
         if complaint:
             remarks.append(f"Blender saved it, but said: {complaint}")
-        return Saved((staged,), remark="; ".join(remarks), libraries=libraries)
+        return Saved((staged,), remark="; ".join(remarks), libraries=libraries, dropped=dropped)
 
     return Opened(
         clips=clips,
@@ -310,6 +320,12 @@ def _open_in_blender(path: Path) -> Opened:
         skins=skins,
         beside=True,
     )
+
+
+def _locked(clip: Clip, why: str) -> Clip:
+    """The clip with curves that must not be written, because."""
+    read_only = tuple(own or why for own in clip.curves.read_only)
+    return replace(clip, curves=replace(clip.curves, read_only=read_only))
 
 
 def _keys_not_imported(path: Path, clips: Sequence[Clip]) -> list[tuple[str, str]]:
