@@ -73,9 +73,29 @@ def judge_in_slices(subject: Subject, settings: Settings, into: list[Judgement])
 
 def _judgement(subject: Subject, found: Iterable[Finding], settings: Settings) -> Judgement:
     locked = subjects.locked_by_path(subject)
-    told = [_locked(f, subjects.why_locked(locked, f)) for f in in_order(capped(f, settings) for f in found)]
+    found = list(found)
+    unstorable = _unstorable(subject, found, settings)
+    told = [
+        _locked(f, subjects.why_locked(locked, f) or unstorable.get((f.code, f.data_path), ""))
+        for f in in_order(capped(f, settings) for f in found)
+    ]
     kept, ignored = _split(subjects.ignores_of(subject), told)
     return Judgement(kept, ignored, tuple(subjects.not_evaluated(subject, rules_for(subject, settings))))
+
+
+def _unstorable(subject: Subject, found: Sequence[Finding], settings: Settings) -> dict[tuple[str, str], str]:
+    """(code, data path) → why the file cannot hold what the fix of that finding makes of it: it is no fix then."""
+    if subjects.holds_all(subject) or not found:
+        return {}
+    why: dict[tuple[str, str], str] = {}
+    for rule in rules_for(subject, settings):
+        fixable = [f for f in found if f.code == rule.code and f.fix != NONE]
+        if not fixable or rule.fix is None:
+            continue
+        with np.errstate(all="ignore"):
+            edited = rule.fix(subject, fixable, rule_limits(rule, settings.limits), True)
+        why |= {(rule.code, path): reason for path, reason in subjects.unstorable(subject, edited).items()}
+    return why
 
 
 def ignored_anew(judgement: Judgement, ignores: Sequence[Ignore]) -> Judgement:

@@ -27,8 +27,8 @@ KEY_TOLERANCE_DEG = 1e-4
 # A net below the proof of the repair itself (1e-4°): what is re-read from a written file may differ by the
 # file's own precision, never by this much.
 MOST_KEY_CHANGE_DEG = 1e-3
-# A path is not longer when it is not longer by more than sampling and rounding can be off.
-LENGTH_TOLERANCE_DEG = 1e-2
+# A path may get longer by a tenth of what shows (1°): the normalized path of a bent one is a little longer or shorter.
+LENGTH_TOLERANCE_DEG = 0.1
 SAMPLES = 8
 # Paths that do not get shorter by at least this share are measured again with this many times the samples.
 CLOSE, FINE = 0.5, 8
@@ -76,16 +76,21 @@ def _not_measured(before: Clip, after: Clip) -> tuple[str, ...]:
     for track, other in enumerate(_partners(before, after)):
         path = before.tracks.data_path[track]
         if other < 0:
-            said.append(f"{path}: its keys were converted or removed")
+            said.append(f"{_who(before, track)}: its {path.rpartition('.')[2]} keys were converted or removed")
         elif before.tracks.modes[track] != after.tracks.modes[other]:
             mode = ", ".join(after.tracks.modes[other])
-            said.append(f"{path}: the rotation mode was set to {mode}, so its pose changes")
+            said.append(f"{_who(before, track)}: the rotation mode was set to {mode}, so its pose changes")
     said += [f"{one.owner}: the action {before.action!r} plays now" for one in newly_bound(before, after)]
     said += [
         f"{one.owner}, {one.bone}: disconnected from its parent, so its location keys play"
         for one in newly_released(before, after)
     ]
     return tuple(said)
+
+
+def _who(clip: Clip, track: int) -> str:
+    """The action and the bone (or object) of a track, for a person."""
+    return f"{clip.action}, {clip.tracks.bone[track] or clip.owner or clip.tracks.data_path[track]}"
 
 
 def compare(before: Clip, after: Clip) -> Changes:

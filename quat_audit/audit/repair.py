@@ -152,16 +152,21 @@ class _Wanted:
 
 
 def _passes(state: _State[S], settings: Settings, wanted: _Wanted, *, unsafe: bool) -> None:
-    """Apply all fixes again and again until a pass changes nothing."""
+    """Apply all fixes again and again until a pass changes nothing. What does not come to rest says so."""
     fixable = [rule for rule in rules_for(state.subject, settings) if rule.fix is not None]
     ordered = sorted(fixable, key=lambda rule: (rule.phase, rule.code))
     for _ in range(MAX_PASSES):
-        start = state.subject
+        start, before = state.subject, dict(state.changed)
         state.refused, state.errors = {}, 0  # every pass asks again for all that is left
         for rule in wanted.rules(ordered, {path for _, path in state.changed}):
             _apply_rule(rule, state, settings, wanted, unsafe=unsafe)
         if state.subject is start:
             return
+    values = {"passes": MAX_PASSES}
+    why = Text("its repair has not come to rest after {passes} passes: run it again, and look at it", values)
+    for which, keys in state.changed.items():
+        if before.get(which) != keys:
+            state.refused.setdefault(which, why)
 
 
 def _apply_rule(rule: AnyRule, state: _State[S], settings: Settings, wanted: _Wanted, *, unsafe: bool) -> None:
@@ -188,13 +193,13 @@ def _apply_rule(rule: AnyRule, state: _State[S], settings: Settings, wanted: _Wa
             findings.append(finding)
         if not why and unsafe and named and np.any(finding.occurrences.fix == UNSAFE):
             risky.append(_unsafe_part(finding))
-    _step(state, rule, _proven(rule, state.subject, findings, settings, state.refused))
+    _step(state, rule, _proven(rule, state.subject, findings, settings, state.refused, unsafe=False))
     # A fix that works on whole paths would carry out the refused part with the other.
     risky = [finding for finding in risky if (finding.code, finding.data_path) not in state.refused]
     if risky:
         if findings:  # the safe ones may have moved what the others are about
             risky = _met_again(rule, state.subject, risky, settings)
-        _step(state, rule, _fixed(rule, state.subject, risky, settings, state.refused, unsafe=True))
+        _step(state, rule, _proven(rule, state.subject, risky, settings, state.refused, unsafe=True))
 
 
 def _unsafe_part(finding: Finding) -> Finding:
@@ -228,14 +233,23 @@ def _changes(before: Subject, after: Subject) -> dict[str, int]:
 
 
 def _proven(
-    rule: AnyRule, subject: S, findings: list[Finding], settings: Settings, refused: dict[CodeAndPath, str]
+    rule: AnyRule,
+    subject: S,
+    findings: list[Finding],
+    settings: Settings,
+    refused: dict[CodeAndPath, str],
+    *,
+    unsafe: bool,
 ) -> S:
-    """The safe fix of some findings, without those for which it would break its promise."""
+    """The fix of some findings, without those that it may not be used for.
+
+    A safe one would break its promise there; of any, the file could not hold what it makes.
+    """
     while findings:
-        edited = _fixed(rule, subject, findings, settings, refused, unsafe=False)
+        edited = _fixed(rule, subject, findings, settings, refused, unsafe=unsafe)
         if edited is subject:
             return subject
-        bad = _unproven(subject, edited)
+        bad = subjects.unstorable(subject, edited) or ({} if unsafe else _unproven(subject, edited))
         if not bad:
             return edited
         for path, why in bad.items():

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from ..findings.finding import NONE, NOTE, About, Finding
 from ..findings.ignores import Ignore
+from ..motion import storage
 from ..motion.clip import Clip, kind_played
 from ..rules.rule import AnyRule, Subject
 from ..skinning.skin import PosedSkin
@@ -81,6 +82,16 @@ def why_locked(locked: dict[str, str], finding: Finding) -> str:
     if "" in locked:
         return locked[""] if finding.fix != NONE else ""
     return locked.get(finding.data_path, "")
+
+
+def unstorable(before: Subject, after: Subject) -> dict[str, str]:
+    """Data path → why the file that was read cannot hold what an edit makes of it."""
+    return storage.unstorable(before, after) if isinstance(before, Clip) and isinstance(after, Clip) else {}
+
+
+def holds_all(subject: Subject) -> bool:
+    """Whether what was read can hold every edit."""
+    return not isinstance(subject, Clip) or subject.storage is None
 
 
 def not_evaluated(subject: Subject, rules: Sequence[AnyRule]) -> list[tuple[str, str]]:

@@ -6,9 +6,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
-from ..findings.report import Refused
 from ..motion.clip import Clip
+
+
+class Unwritten(NamedTuple):
+    """What was edited on a data path of a clip (by its number in the file), and could not be written, because."""
+
+    clip: int
+    data_path: str
+    why: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,11 +26,11 @@ class Patched:
     Attributes:
         outputs: relative file name → bytes, the main file first.
         copies: relative names of files that the outputs refer to and that stay as they are.
-        refused: edits that could not be expressed in the file (``code`` is "" where nobody knows it).
+        refused: edits that could not be expressed in the file, all that was edited on a path together.
     """
 
     outputs: dict[str, bytes]
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[Unwritten, ...] = ()
     copies: tuple[str, ...] = ()
 
 

@@ -116,6 +116,26 @@ class Curves:
 
 
 @dataclass(frozen=True, eq=False)
+class Storage:
+    """What the file that a clip was read from can hold of an edit; see storage.py.
+
+    Attributes:
+        keys_fixed: why no key or curve can be added, removed or moved in time; "" when they can.
+        bridges: a key that holds no number may be removed: the file gets what then plays there.
+        bits: (C,) int, the size of the integers that the values of each curve of the reader's clip are stored as;
+            0: floating point.
+        signed: (C,) bool, those integers have a sign.
+        step: (C,) float, what 1 in such an integer is worth.
+    """
+
+    keys_fixed: str
+    bridges: bool
+    bits: Ints
+    signed: Bools
+    step: Floats
+
+
+@dataclass(frozen=True, eq=False)
 class Tracks:
     """T rotations: which curves make up each, and how its owner plays it.
 
@@ -167,6 +187,7 @@ class Clip:
         connected: bones whose location keys play nothing.
         rewritten: why its rotations may make other turns between the keys than those that were authored (what read
             the file wraps or unwraps them); "" when they are as authored.
+        storage: what the file can hold of an edit; None: everything (Blender).
     """
 
     action: str
@@ -184,6 +205,7 @@ class Clip:
     unbound: tuple[Unbound, ...] = ()
     connected: tuple[Connected, ...] = ()
     rewritten: str = ""
+    storage: Storage | None = None
     # Views computed from this clip (keys.py beside it); a new clip starts with an empty one.
     cache: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from ..findings.finding import ERROR, FIX_KINDS, NOTE, SAFE, SEVERITIES, UNSAFE, WARNING, Finding, FixKind, Severity
+from ..findings.fingerprint import identity
 from ..findings.report import INTERRUPTED, FileReport, Ignored, Report, summary
 from ..rules import RULES
 from ..text import visible
@@ -217,12 +218,22 @@ def _repair(file: FileReport, paint: _Paint) -> Iterator[str]:
         yield from _listed("changed on purpose, not measured", list(p.not_measured), paint)
     if file.after is not None:
         yield f"  {_tally(file.findings)} → {_tally(file.after.findings)}{_output_words(file)}"
-        serious = [f for f in file.after.findings if f.severity != NOTE]
-        if serious:
-            yield "  still there:"
-            yield from _findings(sorted(serious, key=_badness)[:MOST_LISTED], paint)
+        serious = sorted((f for f in file.after.findings if f.severity != NOTE), key=_badness)
+        known = {_place(file, f) for f in file.findings}
+        for title, is_known in (("still there", True), ("new", False)):
+            some = [f for f in serious if (_place(file, f) in known) == is_known]
+            if some:
+                yield f"  {title}:"
+                yield from _findings(some[:MOST_LISTED], paint)
     if repair.remark:
         yield f"  {repair.remark}"
+
+
+def _place(file: FileReport, finding: Finding) -> tuple[str, ...]:
+    """What tells a finding from the others, in the file as it was and in the result."""
+    code, about, action, *rest = identity(finding)
+    # A BVH file's one action is named after the file.
+    return (code, about, action if len(file.clips) > 1 else "", *rest)
 
 
 def _output_words(file: FileReport) -> str:

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,7 +18,8 @@ from ..audit.repair import CodeAndPath, Repair, applied, repair
 from ..audit.settings import Settings, Via
 from ..errors import InputError
 from ..findings.finding import ERROR
-from ..findings.report import Applied, FileReport, Proof, SkinProof, merge_proofs
+from ..findings.report import Applied, FileReport, Proof, Refused, SkinProof, merge_proofs
+from ..motion.changes import changes_by_path
 from ..motion.clip import Clip
 from ..motion.edit import with_origins
 from ..skinning.skin import PosedSkin
@@ -101,7 +103,9 @@ def fix_opened(report: FileReport, opened: Opened, target: Target, settings: Set
         if other_kind:
             result = _as_imported(result, opened)
         report.after = audit_opened(report.path, result, settings)
-        report.repair.proof = _prove_all(opened.clips, repairs, result.clips, saved.dropped)
+        pairs = _pairs(opened, repairs, result, saved.dropped)
+        _note_unwritten(report, pairs, changes)
+        report.repair.proof = _prove_all(pairs)
         _expect_no_more_errors(report)
         if not settings.unsafe and report.repair.proof.max_key_change_deg > MOST_KEY_CHANGE_DEG:
             change = report.repair.proof.max_key_change_deg
@@ -165,16 +169,20 @@ def _as_imported(result: Opened, opened: Opened) -> Opened:
 
 
 class _Changes:
-    """Keys that the repairs of a file changed: of each clip and mesh, (code, data path) → keys."""
+    """Keys that the repairs of a file changed: of each clip, then of each mesh, (code, data path) → keys."""
 
     def __init__(self, clips: Sequence[Mapping[CodeAndPath, int]], meshes: Sequence[Mapping[CodeAndPath, int]]) -> None:
         self._each = [dict(changed) for changed in (*clips, *meshes)]
 
-    def drop(self, data_path: str) -> list[str]:
-        """Forget what was changed on a path, which the writer refused; the codes of the rules that did it."""
-        dropped = {which for changed in self._each for which in changed if which[1] == data_path}
-        self._each = [{p: keys for p, keys in changed.items() if p not in dropped} for changed in self._each]
-        return sorted({code for code, _ in dropped})
+    def drop(self, clip: int, data_path: str) -> list[str]:
+        """Forget what was changed on a path of a clip, which is not in the file; the codes of the rules that did it."""
+        changed = self._each[clip]
+        self._each[clip] = {which: keys for which, keys in changed.items() if which[1] != data_path}
+        return sorted(code for code, path in changed if path == data_path)
+
+    def paths(self, clip: int) -> list[str]:
+        """The paths of a clip that were changed."""
+        return sorted({path for _, path in self._each[clip]})
 
     def applied(self) -> list[Applied]:
         """One line a code."""
@@ -191,9 +199,22 @@ def _note_refusals(report: FileReport, saved: Saved, changes: _Changes) -> None:
     assert report.repair is not None
     if saved.remark:
         report.repair.remark = " ".join(filter(None, (report.repair.remark, saved.remark)))
-    for refused in saved.refused:
-        codes = changes.drop(refused.data_path)
-        report.repair.refused.append(replace(refused, code=refused.code or (codes[0] if codes else "")))
+    for path in saved.refused:
+        for code in changes.drop(path.clip, path.data_path) or [""]:
+            report.repair.refused.append(Refused(code, path.data_path, path.why))
+    report.repair.applied = changes.applied()
+
+
+def _note_unwritten(report: FileReport, pairs: Sequence[_Pair], changes: _Changes) -> None:
+    """Take back what is said of paths whose keys in the written file are those of the old one."""
+    assert report.repair is not None
+    for pair in pairs:
+        written = changes_by_path(pair.before, with_origins(pair.after, pair.done.subject))
+        for path in changes.paths(pair.number):
+            if path not in written:
+                for code in changes.drop(pair.number, path):
+                    why = "the written file does not hold the repair: its keys are the old ones"
+                    report.repair.refused.append(Refused(code, path, why))
     report.repair.applied = changes.applied()
 
 
@@ -205,10 +226,17 @@ def _expect_no_more_errors(report: FileReport) -> None:
         raise InputError(f"refused: the result would have {now} errors where there were {was}; nothing was written")
 
 
-def _prove_all(
-    before: Sequence[Clip], repairs: Sequence[Repair[Clip]], after: Sequence[Clip], dropped: Collection[str]
-) -> Proof:
-    """The proof over all clips of a file, from what was read of the old file and of the written one.
+class _Pair(NamedTuple):
+    """A clip as it was read, its number in the file, its repair, and the clip of the written file."""
+
+    number: int
+    before: Clip
+    done: Repair[Clip]
+    after: Clip
+
+
+def _pairs(opened: Opened, repairs: Sequence[Repair[Clip]], result: Opened, dropped: Collection[str]) -> list[_Pair]:
+    """What was read of the old file and of the written one, clip by clip.
 
     Args:
         dropped: actions that are not in the written file, for a reason that is told.
@@ -216,21 +244,26 @@ def _prove_all(
     Raises:
         InputError: the written file does not hold the same clips.
     """
-    kept = [i for i, clip in enumerate(before) if clip.action not in dropped]
-    before, repairs = [before[i] for i in kept], [repairs[i] for i in kept]
+    kept = [i for i, clip in enumerate(opened.clips) if clip.action not in dropped]
+    before, after = [opened.clips[i] for i in kept], result.clips
     # A BVH file's action is named after the file, so names count in scenes only.
     names = [[(c.action, c.slot) if c.format == "blender" else ("", "") for c in clips] for clips in (before, after)]
     if names[0] != names[1]:
         lost = sorted({c.action for c in before} - {c.action for c in after}) or ["another order"]
         raise InputError(f"refused: the written file does not hold the same actions ({', '.join(lost)})")
-    proofs = [prove(old, with_origins(new, r.subject)) for old, r, new in zip(before, repairs, after, strict=True)]
+    return [_Pair(i, old, repairs[i], new) for i, old, new in zip(kept, before, after, strict=True)]
+
+
+def _prove_all(pairs: Sequence[_Pair]) -> Proof:
+    """The proof over all clips of a file."""
+    proofs = [prove(pair.before, with_origins(pair.after, pair.done.subject)) for pair in pairs]
     # A file does not say which keys are new: that the repair knows, unless the writer refused to change keys.
-    same = [len(r.subject.curves.co) == len(new.curves.co) for r, new in zip(repairs, after, strict=True)]
-    own = [r.proof for r in repairs if isinstance(r.proof, Proof)]
+    whole = [p.done.proof for p in pairs if len(p.done.subject.curves.co) == len(p.after.curves.co)]
+    own = [proof for proof in whole if isinstance(proof, Proof)]
     return replace(
         merge_proofs(proofs),
-        keys_added=sum(p.keys_added for p, whole in zip(own, same, strict=True) if whole),
-        keys_removed=sum(p.keys_removed for p, whole in zip(own, same, strict=True) if whole),
+        keys_added=sum(proof.keys_added for proof in own),
+        keys_removed=sum(proof.keys_removed for proof in own),
     )
 
 

@@ -20,8 +20,8 @@ from ..errors import InputError
 from ..files import fbx
 from ..files.bvh import reading as bvh
 from ..files.gltf import reading as gltf
-from ..files.raw_file import RawFile
-from ..findings.report import ReadVia, Refused
+from ..files.raw_file import RawFile, Unwritten
+from ..findings.report import ReadVia
 from ..motion.clip import Clip
 from ..skinning.skin import PosedSkin, Skin
 from ..text import Text
@@ -59,7 +59,7 @@ class Saved:
 
     changed: tuple[Staged, ...]
     copies: tuple[Staged, ...] = ()
-    refused: tuple[Refused, ...] = ()
+    refused: tuple[Unwritten, ...] = ()
     remark: str = ""
     libraries: tuple[Path, ...] = ()
     dropped: frozenset[str] = frozenset()

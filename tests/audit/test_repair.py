@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from quat_audit.audit.proof import compare
 from quat_audit.audit.repair import MAX_PASSES
 from quat_audit.errors import InputError
 from quat_audit.findings.finding import NOTE, SAFE, UNSAFE, Finding, FixKind, make_occurrences
@@ -95,6 +96,41 @@ def test_a_safe_fix_that_lengthens_a_path_is_refused() -> None:
     repair = repair_clip(clip, [rule_that(lambda c: scale_keys(c, np.array([1, 3, 5, 7]), -np.ones(4)))])
     assert repair.subject is clip
     assert "320.00° longer" in repair.refused[0].why
+
+
+@pytest.mark.parametrize(("growth_deg", "refused"), [(0.08, False), (0.12, True)])
+def test_a_path_may_get_longer_by_a_tenth_of_a_degree(growth_deg: float, refused: bool) -> None:
+    """Both ends stay; between them the path of a bent handle is longer by that much."""
+    q = turns("Z", [0, 40])
+    clip = quaternion_clip([1, 11], q, interpolation=BEZIER, handles="thirds")
+
+    def bend(clip: Clip, by: float) -> Clip:
+        left, right = clip.curves.handle_left.copy(), clip.curves.handle_right.copy()
+        out = int(clip.curves.offsets[clip.tracks.curves[0, 1]])  # x: off the plane of the turn
+        right[out, 1] += by
+        left[out + 1, 1] -= by
+        return with_curves(clip, replace(clip.curves, handle_left=left, handle_right=right))
+
+    def longer(by: float) -> float:
+        before, after = clip, bend(clip, by)
+        return float(compare(before, after).longer_deg.max())
+
+    low, high = 0.0, 0.5
+    for _ in range(40):
+        middle = (low + high) / 2
+        low, high = (middle, high) if longer(middle) < growth_deg else (low, middle)
+    assert abs(longer(low) - growth_deg) < 1e-3
+    done: list[int] = []
+
+    def once(clip: Clip, limits: Limits) -> list[Finding]:
+        return [] if done else everywhere(clip)
+
+    def fix(clip: Clip, *rest: object) -> Clip:
+        done.append(1)
+        return bend(clip, low)
+
+    repair = repair_clip(clip, [a_rule(once, fix)])
+    assert (repair.subject is clip) == refused
 
 
 def test_only_the_tracks_at_fault_are_refused() -> None:
@@ -195,8 +231,26 @@ def test_a_fix_that_never_ends_is_stopped() -> None:
         calls.append(1)
         return scale_keys(clip, np.arange(len(clip.curves.co)), -np.ones(len(clip.curves.co)))
 
-    repair_clip(flipped(), [rule_that(negate)])
+    clip = flipped()
+    repair = repair_clip(clip, [rule_that(negate), BY_CODE["QA103"]])
     assert len(calls) == MAX_PASSES
+    ((code, path, why),) = [(r.code, r.data_path, r.why) for r in repair.refused]
+    assert (code, path) == ("QA999", clip.tracks.data_path[0])
+    assert why == "its repair has not come to rest after 6 passes: run it again, and look at it"
+
+
+def test_a_repair_that_needs_every_pass_but_one_has_come_to_rest() -> None:
+    left = [MAX_PASSES - 1]
+
+    def find(clip: Clip, limits: Limits) -> list[Finding]:
+        return everywhere(clip) if left[0] else []
+
+    def negate(clip: Clip, *rest: object) -> Clip:
+        left[0] -= 1
+        return scale_keys(clip, np.arange(len(clip.curves.co)), -np.ones(len(clip.curves.co)))
+
+    repair = repair_clip(flipped(), [a_rule(find, negate)])
+    assert left == [0] and repair.refused == () and repair.applied[0].keys_changed == 4 * (MAX_PASSES - 1)
 
 
 def test_everything_broken_at_once_is_whole_after_one_repair() -> None:
@@ -282,11 +336,9 @@ def test_the_input_is_never_written_to() -> None:
 def test_the_proof_says_what_was_changed_on_purpose() -> None:
     dead = quaternion_clip([1, 2], turns("X", [0, 30]), modes=("XYZ",))
     repair = repair_clip(dead, unsafe=True)
-    assert repair.proof.not_measured == (
-        'pose.bones["Arm"].rotation_quaternion: the rotation mode was set to QUATERNION, so its pose changes',
-    )
+    assert repair.proof.not_measured == ("Action, Arm: the rotation mode was set to QUATERNION, so its pose changes",)
     repair = repair_clip(dead, limits={"QA301": {"convert_keys": 1.0}}, unsafe=True)
-    assert repair.proof.not_measured == ('pose.bones["Arm"].rotation_quaternion: its keys were converted or removed',)
+    assert repair.proof.not_measured == ("Action, Arm: its rotation_quaternion keys were converted or removed",)
 
 
 def test_what_is_locked_is_reported_without_a_fix() -> None:

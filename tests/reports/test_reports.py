@@ -72,6 +72,39 @@ def full_report() -> Report:
     return Report([failed, clean, bad, fixed], "4.5.15")
 
 
+def test_what_a_repair_uncovered_is_not_said_to_be_still_there() -> None:
+    report = full_report()
+    fixed = next(f for f in report.files if f.repair)
+    assert fixed.after is not None
+    fixed.after.findings = [
+        finding("Hand.R", [5.0], ["warning"]),  # the same with other figures
+        finding("Thumb.R", [90.0], ["error"]),
+        replace(finding("Forearm.L", [9.0], ["warning"]), code="QA103", rule="non-unit-quaternion"),
+        finding("Little.R", [1.0], ["note"]),
+    ]
+    lines = text.render(report).splitlines()
+    blocks = {title: lines.index(f"  {title}:") for title in ("still there", "new")}
+    told = {
+        title: [line.split()[0] for line in lines[at + 1 : at + 1 + count]]
+        for (title, at), count in zip(blocks.items(), (1, 2), strict=True)
+    }
+    assert told == {"still there": ["Hand.R"], "new": ["Thumb.R", "Forearm.L"]}
+    assert not any("Little.R" in line for line in lines)
+    fixed.after.findings = fixed.after.findings[:1]
+    assert "  new:" not in text.render(report).splitlines()
+
+
+def test_the_action_of_a_bvh_file_is_named_after_the_file() -> None:
+    """So the result's has another name, and its findings are those of the source all the same."""
+    report = full_report()
+    fixed = next(f for f in report.files if f.repair)
+    assert fixed.after is not None
+    fixed.after.findings = [replace(finding("Hand.R", [5.0], ["warning"]), action="walk_fixed")]
+    assert "  still there:" in (said := text.render(report).splitlines()) and "  new:" not in said
+    fixed.clips = [*fixed.clips, replace(fixed.clips[0], action="Run")]
+    assert "  new:" in text.render(report).splitlines()
+
+
 def _strict(document: str) -> Any:
     def no_constant(name: str) -> None:
         raise AssertionError(f"{name} is not JSON")

@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...arrays import Bools, Ints
-from ...findings.report import Refused
 from ...motion.clip import LINEAR, Clip, Curves
-from ..raw_file import Patched
+from ..raw_file import Patched, Unwritten
 from .motion import Floats64, number_text, splice, token_spans
 
 # A rotation may be off by 1e-4 degrees once written; it is off by no more than its three angles together.
@@ -76,14 +75,14 @@ def patch(
     wish = _wish(clip, edited[0], layout)
     barred = np.array([path in wish.refused for path in clip.curves.data_path], dtype=bool)
     changed = wish.changed & ~barred
-    refused = tuple(Refused("", path, why) for path, why in sorted(wish.refused.items()))
+    refused = tuple(Unwritten(0, path, why) for path, why in sorted(wish.refused.items()))
     if not changed.any():
         return Patched({name: data}, refused)
 
     new = _write(data, layout, wish.values, changed)
     wrong = _misread(clip, reread(new), layout, wish.values, changed)
     if wrong:
-        refused += tuple(Refused("", path, "the written file did not read back as intended") for path in wrong)
+        refused += tuple(Unwritten(0, path, "the written file did not read back as intended") for path in wrong)
         return Patched({name: data}, refused)
     return Patched({name: new}, refused)
 

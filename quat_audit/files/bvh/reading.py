@@ -19,7 +19,7 @@ from typing import NoReturn
 import numpy as np
 
 from ...errors import InputError
-from ...motion.clip import EULER, LINEAR, Clip, Track, make_curves, make_tracks
+from ...motion.clip import EULER, LINEAR, Clip, Storage, Track, make_curves, make_tracks
 from ..raw_file import Patched, RawFile
 from .motion import Floats64, parse_motion
 from .patch import Layout, patch
@@ -151,6 +151,13 @@ def _make_clip(header: _Header, values: Floats64, action: str, rate: float, note
         curves=curves,
         tracks=make_tracks(tracks),
         not_evaluated=tuple(notes),
+        storage=Storage(
+            "in a BVH file each channel has one value a frame: no key can be added, removed or moved",
+            bridges=True,
+            bits=np.zeros(len(paths), dtype=np.int64),
+            signed=np.zeros(len(paths), dtype=bool),
+            step=np.zeros(len(paths)),
+        ),
     )
     width = sum(len(joint.channels) for joint in header.joints)
     return clip, Layout(header.motion_start, width, np.array(columns, dtype=np.int64), radians)

@@ -17,9 +17,9 @@ import numpy as np
 
 from ...arrays import Floats
 from ...errors import InputError
-from ...motion.clip import BEZIER, CONSTANT, LINEAR, QUATERNION, SLERP, Clip, Track, make_curves, make_tracks
-from .accessor import Accessors, Float64, Int64, Pool, decode_pool, read_accessors
-from .container import AGAIN, Document, Json, objects
+from ...motion.clip import BEZIER, CONSTANT, LINEAR, QUATERNION, SLERP, Clip, Storage, Track, make_curves, make_tracks
+from .accessor import COMPONENTS, Accessors, Float64, Int64, Pool, decode_pool, read_accessors
+from .container import AGAIN, Document, Json, objects, unwritable
 
 # Blender imports glTF at its scene's rate, which is 24 by default: frames mean the same there and here.
 FRAME_RATE = 24.0
@@ -28,6 +28,10 @@ _INTERPOLATIONS = {LINEAR_NAME: LINEAR, STEP: CONSTANT, CUBIC: BEZIER}
 _WIDTHS = {"rotation": 4, "translation": 3, "scale": 3}
 _NODE_POINTER = re.compile(r"/nodes/(0|[1-9][0-9]{0,8})/(rotation|translation|scale|weights)")
 MOST_REASONS = 3
+# Why edits cannot be written.
+KEYS_FIXED = "in a glTF file no key can be added, removed or moved, because channels share their times"
+ROTATIONS_ONLY = "only rotations are written into a glTF file"
+NO_BYTES = "the file stores no bytes for its values: they are all zeros"
 IDENTITY = (1.0, 0.0, 0.0, 0.0)
 
 
@@ -112,7 +116,7 @@ def read_animations(document: Document) -> Animations:
         if c.node not in rests:
             rests[c.node] = _rest_rotation(nodes[c.node], c.node)
     clips = tuple(
-        _make_clip(name, document.path.stem, cs, fs, pool, bones, rests)
+        _make_clip(name, document.path.stem, cs, fs, pool, bones, rests, _fixed_bytes(document, table, cs), table)
         for name, cs, fs in zip(names, channels, faults, strict=True)
     )
     return Animations(document, table, clips, tuple(channels), tuple(rest))
@@ -270,6 +274,8 @@ def _make_clip(
     pool: Pool,
     bones: list[str],
     rests: dict[int, tuple[float, float, float, float]],
+    fixed: list[str],
+    table: Accessors,
 ) -> Clip:
     def column(values: list[int]) -> Int64:
         return np.array(values, np.int64)
@@ -323,8 +329,39 @@ def _make_clip(
         handle_left=left,
         handle_right=right,
         interpolation=kind[channel][curve],
+        read_only=[fixed[c] for c in channel.tolist()],
     )
-    return Clip(name, "", owner, (owner,), "gltf", FRAME_RATE, True, curves, make_tracks(tracks), faults)
+    made = make_tracks(tracks)
+    storage = _storage(channels, channel, table)
+    return Clip(name, "", owner, (owner,), "gltf", FRAME_RATE, True, curves, made, faults, storage=storage)
+
+
+def _fixed_bytes(document: Document, table: Accessors, channels: tuple[Channel, ...]) -> list[str]:
+    """Of each channel, why its values cannot be written; "" when they can, as far as the channel alone tells."""
+    why: dict[int, str] = {-1: NO_BYTES}
+    for buffer in {table.buffer[c.values] for c in channels} - {-1}:
+        # Of data within the JSON the writer tells: that takes as long as reading it.
+        inside = str(document.items("buffers")[buffer].get("uri", "")).startswith("data:")
+        why[buffer] = "" if inside else unwritable(document, buffer)
+    return [
+        ROTATIONS_ONLY if not c.rotation else "" if c.values in table.sparse else why[table.buffer[c.values]]
+        for c in channels
+    ]
+
+
+def _storage(channels: tuple[Channel, ...], channel: Int64, table: Accessors) -> Storage:
+    """What the file can hold of an edit: ``channel`` (C,) is that of each curve."""
+    components = [COMPONENTS[table.code[c.values]] for c in channels]
+    bits = [0 if part.is_float else 8 * part.dtype.itemsize for part in components]
+    normalized = [table.normalized[c.values] for c in channels]
+    step = [1.0 / part.scale if fractions else 1.0 for part, fractions in zip(components, normalized, strict=True)]
+    return Storage(
+        KEYS_FIXED,
+        bridges=False,
+        bits=np.array(bits, np.int64)[channel],
+        signed=np.array([part.dtype.kind == "i" for part in components], bool)[channel],
+        step=np.array(step, np.float64)[channel],
+    )
 
 
 def tangent_reach(times: Floats, counts: Int64) -> tuple[Float64, Float64]:

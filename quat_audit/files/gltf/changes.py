@@ -10,12 +10,11 @@ import numpy.typing as npt
 
 from ...arrays import Floats
 from ...motion.clip import BEZIER, Clip, Curves
+from ...motion.storage import misfit, why_misfit
 from .accessor import COMPONENTS, Bools, Float64, Int64, decode
-from .animation import CUBIC, FRAME_RATE, Animations, Channel, tangent_reach
+from .animation import CUBIC, FRAME_RATE, ROTATIONS_ONLY, Animations, Channel, tangent_reach
 
 FLOAT32_MAX = float(np.finfo(np.float32).max)
-# An edited fraction must be an integer's own value, up to what float32 arithmetic costs.
-INTEGER_TOLERANCE = 1e-6
 # Handle times may have been through float32 on the way; they are given back only as thirds of their segment.
 HANDLE_TIME_TOLERANCE = 1e-3
 
@@ -101,7 +100,7 @@ def compare(clip: Clip, new: Clip) -> tuple[list[TrackChange], list[tuple[str, s
     for c, reason in why.items():
         track = int(track_of[c])
         if track < 0:
-            others[old.data_path[c]] = reason or "only rotation values are written into a glTF file"
+            others[old.data_path[c]] = reason or ROTATIONS_ONLY
         else:
             reasons[track] = reasons.get(track) or reason
     return [_track_change(clip, now, match, track, reasons[track]) for track in sorted(reasons)], list(others.items())
@@ -179,14 +178,9 @@ def encode(values: Float64, code: int, normalized: bool) -> npt.NDArray[np.uint8
         stored = values.astype(dtype)
     else:
         scale = scale if normalized else 1.0
-        number, limits = np.rint(values * scale), np.iinfo(dtype.str)
-        if dtype.kind == "u" and (values < 0.0).any():
-            raise EditError(f"its values are stored as unsigned {dtype.itemsize * 8}-bit integers: no sign fits")
-        bad = (np.abs(number / scale - values) > INTEGER_TOLERANCE) | (number < limits.min) | (number > limits.max)
+        bits, signed = dtype.itemsize * 8, dtype.kind == "i"
+        bad = misfit(values, bits, signed, 1.0 / scale)
         if bad.any():
-            raise EditError(
-                f"its values are stored as {dtype.itemsize * 8}-bit integers, which cannot hold "
-                f"{values[int(bad.argmax())]:.6g} exactly"
-            )
-        stored = number.astype(dtype)
+            raise EditError(why_misfit(float(values[int(bad.argmax())]), bits, signed))
+        stored = np.rint(values * scale).astype(dtype)
     return stored.view(np.uint8).reshape(len(values), dtype.itemsize)

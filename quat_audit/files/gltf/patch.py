@@ -17,11 +17,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...errors import InputError
-from ...findings.report import Refused
 from ...motion.clip import Clip
-from ..raw_file import Patched
+from ..raw_file import Patched, Unwritten
 from .accessor import Bools, Float64, Int64
-from .animation import CUBIC, Animations, read_animations
+from .animation import CUBIC, NO_BYTES, Animations, read_animations
 from .changes import EditError, TrackChange, compare, stored_changes
 from .container import parse, resources, unwritable, with_buffers
 from .sharing import Key, Wish, addresses, buffer_bases, read_uses, settle
@@ -45,7 +44,7 @@ def patch_animations(animations: Animations, edited: Sequence[Clip]) -> Patched:
     """
     if len(edited) != len(animations.clips):
         raise ValueError(f"{len(edited)} clips for a file with {len(animations.clips)} animations")
-    refused: list[Refused] = []
+    refused: list[Unwritten] = []
     job = _Job(animations, {}, {})
     names: dict[Key, str] = {}
     for c, (clip, new) in enumerate(zip(animations.clips, edited, strict=True)):
@@ -55,24 +54,24 @@ def patch_animations(animations: Animations, edited: Sequence[Clip]) -> Patched:
         if new.curves is clip.curves:
             continue
         changes, others = compare(clip, new)
-        refused += [_refusal(clip, path, why) for path, why in others]
+        refused += [Unwritten(c, path, _named(clip, why)) for path, why in others]
         for change in changes:
             key = (c, rotations[change.track])
             try:
                 job.wishes[key] = _wish(animations, key, change)
                 job.changes[key] = change
             except EditError as error:
-                refused.append(_refusal(clip, clip.tracks.data_path[change.track], str(error)))
+                refused.append(Unwritten(c, clip.tracks.data_path[change.track], _named(clip, str(error))))
     outputs, why_not = _grant(job, names)
     for key, why in why_not.items():
-        clip = animations.clips[key[0]]
-        refused.append(_refusal(clip, animations.channels[key[0]][key[1]].data_path, why))
+        path = animations.channels[key[0]][key[1]].data_path
+        refused.append(Unwritten(key[0], path, _named(animations.clips[key[0]], why)))
     copies = tuple(n for n in resources(animations.document) if n not in outputs)
     return Patched(outputs, tuple(refused), copies)
 
 
-def _refusal(clip: Clip, data_path: str, why: str) -> Refused:
-    return Refused("", data_path, f"animation {clip.action!r}: {why}")
+def _named(clip: Clip, why: str) -> str:
+    return f"animation {clip.action!r}: {why}"
 
 
 def _wish(animations: Animations, key: Key, change: TrackChange) -> Wish:
@@ -81,7 +80,7 @@ def _wish(animations: Animations, key: Key, change: TrackChange) -> Wish:
     element, component, items = stored_changes(animations, animations.channels[key[0]][key[1]], change)
     at = addresses(animations, accessor, element, component)
     if (at < 0).any():
-        raise EditError(f"the file stores no bytes for its values (accessor {accessor} is all zeros)")
+        raise EditError(NO_BYTES)
     for buffer in np.unique(np.searchsorted(buffer_bases(document), at, side="right") - 1).tolist():
         if why := unwritable(document, buffer):
             raise EditError(why)

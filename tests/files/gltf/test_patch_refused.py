@@ -72,7 +72,7 @@ def test_other_channels_are_refused_and_do_not_stop_rotations(tmp_path: Path) ->
     clip = scaled(raw_file.clips[0], 0, [1])
     clip.curves.co[-1, 1] = 7.0
     again, result, _ = patched(raw_file, tmp_path, clip)
-    assert [(r.code, r.data_path) for r in result.refused] == [("", "/nodes/0/scale")]
+    assert [(r.clip, r.data_path) for r in result.refused] == [(0, "/nodes/0/scale")]
     np.testing.assert_array_equal(rotation(again)[1], -q[1, WXYZ])
     assert again.clips[0].curves.co[-1, 1] == 1.0
 
