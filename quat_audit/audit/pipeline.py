@@ -85,16 +85,14 @@ def _judgement(subject: Subject, found: Iterable[Finding], settings: Settings) -
 
 def _unstorable(subject: Subject, found: Sequence[Finding], settings: Settings) -> dict[tuple[str, str], str]:
     """(code, data path) → why the file cannot hold what the fix of that finding makes of it: it is no fix then."""
-    if subjects.holds_all(subject) or not found:
+    if not isinstance(subject, Clip) or subject.storage is None or not found:
         return {}
     why: dict[tuple[str, str], str] = {}
     for rule in rules_for(subject, settings):
-        fixable = [f for f in found if f.code == rule.code and f.fix != NONE]
-        if not fixable or rule.fix is None:
-            continue
-        with np.errstate(all="ignore"):
-            edited = rule.fix(subject, fixable, rule_limits(rule, settings.limits), True)
-        why |= {(rule.code, path): reason for path, reason in subjects.unstorable(subject, edited).items()}
+        mine = [finding for finding in found if finding.code == rule.code]
+        if mine and rule.fix is not None:
+            reasons = safety.unstorable(rule, subject, mine, rule_limits(rule, settings.limits))
+            why |= {(rule.code, path): reason for path, reason in reasons.items()}
     return why
 
 

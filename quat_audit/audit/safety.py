@@ -15,6 +15,7 @@ import numpy as np
 
 from ..arrays import Floats
 from ..findings.finding import FIX_KINDS, NONE, SAFE, UNSAFE, Finding, FixKind
+from ..motion import storage
 from ..motion.clip import Clip
 from ..motion.curve import evaluate
 from ..motion.readers import Reader, readers_of_way, views, views_of
@@ -39,6 +40,17 @@ def trial(rule: AnyRule, clip: Clip, found: Sequence[Finding], limits: Limits) -
     edited = fixed(rule, clip, safe, limits, unsafe=False)
     why = broken_promises(clip, edited) if edited is not clip else {}
     return [_not_safe(f, why[f.data_path]) if f.fix == SAFE and f.data_path in why else f for f in found]
+
+
+def unstorable(rule: AnyRule, clip: Clip, found: Sequence[Finding], limits: Limits) -> dict[str, str]:
+    """Data path → why the file of a clip cannot hold what the fix of some findings makes of it."""
+    why: dict[str, str] = {}
+    safe = [finding for finding in found if finding.fix == SAFE]
+    unsafe = [finding for finding in found if np.any(finding.occurrences.fix == UNSAFE)]
+    for some, with_unsafe in ((safe, False), (unsafe, True)):
+        if some:
+            why |= storage.unstorable(clip, fixed(rule, clip, some, limits, unsafe=with_unsafe))
+    return why
 
 
 def fixed(rule: AnyRule, subject: S, findings: Sequence[Finding], limits: Limits, *, unsafe: bool) -> S:

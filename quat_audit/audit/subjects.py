@@ -89,11 +89,6 @@ def unstorable(before: Subject, after: Subject) -> dict[str, str]:
     return storage.unstorable(before, after) if isinstance(before, Clip) and isinstance(after, Clip) else {}
 
 
-def holds_all(subject: Subject) -> bool:
-    """Whether what was read can hold every edit."""
-    return not isinstance(subject, Clip) or subject.storage is None
-
-
 def not_evaluated(subject: Subject, rules: Sequence[AnyRule]) -> list[tuple[str, str]]:
     """(what, why) for everything in it that the rules could not judge: not evaluated is not passed."""
     if isinstance(subject, PosedSkin):
