@@ -56,7 +56,12 @@ __all__ = [
 
 
 def audit_file(path: str | Path, settings: Settings = DEFAULT) -> FileReport:
-    """Audit one file. It never raises: what cannot be audited is a report with status "failed" and a reason."""
+    """Audit one file. It never raises: what cannot be audited is a report with status "failed" and a reason.
+
+    A file that Blender reads (.blend, .fbx, any by "blender") is opened in this session, **in place of what is open**:
+    unsaved work in it is gone. Inside Blender audit what is open by `audit_action` and the like. What is read from its
+    bytes (.glb, .gltf, .vrm, .vrma, .bvh) leaves the session alone.
+    """
     return _guarded(Path(path), lambda: audit_opened(str(path), open_path(Path(path), settings.via), settings))
 
 
@@ -70,6 +75,8 @@ def fix_file(
     publisher: Publisher | None = None,
 ) -> FileReport:
     """Repair one file, read the result again and audit it (`after`, with the proof in `repair`).
+
+    A file that Blender reads is opened in place of what is open, as by `audit_file`.
 
     Parameters:
         output: the file to write; its suffix becomes .blend for what Blender had to import.
@@ -154,6 +161,8 @@ def preview_file(
     path: str | Path, output: str | Path, *, name: str = "", frames: Sequence[float] | None = None
 ) -> list[Previewed]:
     """Preview the skinned meshes of a file: figures as JSON, a contact sheet and a curve of each in a folder.
+
+    The file is opened in place of what is open, as by `audit_file`.
 
     Parameters:
         output: the folder; it is made.

@@ -248,3 +248,15 @@ def test_bad_imports(tmp_path, name, content, says, capfd):
         open.import_file(path)
     assert str(path) in str(caught.value) and "\n" not in str(caught.value) and "Traceback" not in str(caught.value)
     assert capfd.readouterr().out == ""
+
+
+def test_auditing_a_file_replaces_the_session_and_bytes_leave_it_alone(saved, tmp_path):
+    """As the docstrings of the API say: who has unsaved work open must know."""
+    bpy.data.objects.new("Unsaved", None).use_fake_user = True
+    (tmp_path / "x.gltf").write_text('{"asset": {"version": "2.0"}}', encoding="ascii")
+    assert api.audit_file(tmp_path / "x.gltf").read_via == "bytes"
+    assert "Unsaved" in bpy.data.objects
+    assert api.audit_file(saved).status == "audited"
+    assert "Unsaved" not in bpy.data.objects
+    for function in (api.audit_file, api.fix_file, api.preview_file):
+        assert "in place of what is open" in " ".join((function.__doc__ or "").replace("*", "").split())
