@@ -13,7 +13,7 @@ from ..findings.finding import ERROR, FIX_KINDS, NOTE, SAFE, SEVERITIES, UNSAFE,
 from ..findings.fingerprint import identity
 from ..findings.report import INTERRUPTED, FileReport, Ignored, Report, summary
 from ..rules import RULES
-from ..text import visible
+from ..text import frame_words, visible
 
 # What a person reads before giving up: the worst places of a finding, the worst findings of a clip.
 MOST_OCCURRENCES = 3
@@ -201,9 +201,10 @@ def _repair(file: FileReport, paint: _Paint) -> Iterator[str]:
     yield from _listed("refused", [f"{r.code} {r.data_path}: {r.why}".strip() for r in repair.refused], paint)
     if repair.skin_proof.vertices:
         skin = repair.skin_proof
+        where = f" (frame {frame_words(skin.moved_frame)})" if skin.moved_mm > 0.0 else ""
         yield "  " + paint(
             f"vertices whose weights were in order moved by {skin.sound_mm:.3f} mm; "
-            f"largest change anywhere {skin.moved_mm:.1f} mm",
+            f"largest change anywhere {skin.moved_mm:.1f} mm{where}",
             "good",
         )
     if any(applied.code not in _SKIN_RULES for applied in repair.applied):

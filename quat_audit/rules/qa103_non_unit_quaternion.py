@@ -18,7 +18,9 @@ Safe: the value and both handles are divided by the norm.
 
 ## Known limits
 Keys whose components are absent or at different times are repaired after QA302 and QA303. Handles that bend the
-path may bend it further once the keys are of one length: a path that would get longer is refused.
+path may bend it further once the keys are of one length: a path that would get longer by more than
+0.1° is refused. What a file stores as 8-bit or 16-bit integers it may have no room for: then there is no fix, and the
+other rules' repairs of the track are done all the same.
 """
 
 from __future__ import annotations

@@ -26,6 +26,7 @@ key. The rotation at every key stays. Ambiguous steps are left unless unsafe fix
 ## Known limits
 Where the channels of a bone are keyed at different times, a jump is repaired only when the channels that have to move
 are keyed on both sides of it; a jump of one channel across a key of another one is seen as two smaller steps.
+An imported .fbx is not judged: Blender's importer makes wraps and removes them.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ Unsafe: keys are inserted on the curves as they run, less than 120° apart, so t
 
 ## Known limits
 Segments with an easing equation, and curves with a Cycles modifier, cannot be split without changing the motion:
-reported, not repaired.
+reported, not repaired. An imported .fbx is not judged: Blender's importer loses full turns.
 """
 
 from __future__ import annotations

@@ -16,7 +16,17 @@ import pytest
 from quat_audit import api, reports
 from quat_audit.findings.finding import Finding, FixKind, Severity, make_occurrences, worst_of, worst_place
 from quat_audit.findings.fingerprint import fingerprint
-from quat_audit.findings.report import Applied, ClipLine, FileRepair, FileReport, Ignored, Proof, Refused, Report
+from quat_audit.findings.report import (
+    Applied,
+    ClipLine,
+    FileRepair,
+    FileReport,
+    Ignored,
+    Proof,
+    Refused,
+    Report,
+    SkinProof,
+)
 from quat_audit.reports import FORMATS, json_report, text
 from tests import schemas
 
@@ -103,6 +113,16 @@ def test_the_action_of_a_bvh_file_is_named_after_the_file() -> None:
     assert "  still there:" in (said := text.render(report).splitlines()) and "  new:" not in said
     fixed.clips = [*fixed.clips, replace(fixed.clips[0], action="Run")]
     assert "  new:" in text.render(report).splitlines()
+
+
+def test_the_largest_displacement_has_its_frame() -> None:
+    report = full_report()
+    fixed = next(f for f in report.files if f.repair)
+    assert fixed.repair is not None
+    fixed.repair.skin_proof = SkinProof(vertices=3, sound_mm=0.0, moved_mm=12.34, moved_frame=17.5)
+    assert "largest change anywhere 12.3 mm (frame 17.5)" in text.render(report)
+    fixed.repair.skin_proof = SkinProof(vertices=3)
+    assert "largest change anywhere 0.0 mm\n" in text.render(report)
 
 
 def _strict(document: str) -> Any:
