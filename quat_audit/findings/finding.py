@@ -69,7 +69,7 @@ class Occurrences:
         codes: (N, 4) uint8: class, severity, fix, sentence, as numbers within `kinds`, SEVERITIES, FIX_KINDS, and the
             templates of the finding.
         values: (N, M) float, what was measured.
-        kinds: the classes that the rule knows.
+        kinds: the classes that the rule knows, the worst first.
         measures: (M,) names of the columns of `values`. A name carries its unit (``swept_deg``).
         names: name → N texts that the sentences need beside the figures: a bone, a mode.
     """
@@ -102,6 +102,11 @@ class Occurrences:
     def kind(self) -> Strings:
         """(N,) the class of each place."""
         return np.asarray(np.array(self.kinds, dtype=np.str_)[self.codes[:, 0]])
+
+    @property
+    def worst_class(self) -> PlaceClass | Literal[""]:
+        """The worst class of the places: `kinds` begins with the worst; "" without places."""
+        return self.kinds[int(self.codes[:, 0].min())] if len(self) else ""
 
     @property
     def severity(self) -> Strings:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 """Findings that somebody has looked at and wants to keep: what is ignored, why, and how that is written down.
 
-An ignore belongs to an action or a mesh object and names a rule and a data path. It notes how many places there were
-and how much the worst showed: when either has grown by a tenth the finding is reported again. It is kept as JSON
-text, so that it can live in a custom property (`blender/ignore.py`) and any tool can read it.
+An ignore belongs to an action or a mesh object and names a rule and a data path. It notes how many places there were,
+how much the worst showed, and how bad it was: when the first two have grown by a tenth, or it has become worse, the
+finding is reported again. It is kept as JSON text, so that it can live in a custom property (`blender/ignore.py`) and any
+tool can read it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..errors import InputError
-from .finding import Finding
+from .finding import SEVERITIES, Finding
 
 SCHEMA = "quat_audit.ignores/1"
 
@@ -34,6 +35,7 @@ class Ignore:
         slot: the slot's name as a Clip has it; "" means every slot of the action.
         count, figure: places and worst figure of the finding when it was ignored; None where nobody noted them, as in
             files of earlier versions: however many and much there are.
+        severity, worst_class: its severity and the worst class of its places then; "" where nobody noted them.
     """
 
     code: str
@@ -42,11 +44,13 @@ class Ignore:
     slot: str = ""
     count: int | None = field(default=None, compare=False)
     figure: float | None = field(default=None, compare=False)
+    severity: str = field(default="", compare=False)
+    worst_class: str = field(default="", compare=False)
 
     def covers(self, finding: Finding) -> bool:
         """Whether it is meant for a finding, as that is now."""
         same = (self.code, self.data_path) == (finding.code, finding.data_path)
-        return same and self.slot in ("", finding.slot) and not self._outgrown(finding)
+        return same and self.slot in ("", finding.slot) and not self._outgrown(finding) and not self._worse(finding)
 
     def _outgrown(self, finding: Finding) -> bool:
         count, figure = len(finding.occurrences), finding.figure
@@ -56,11 +60,30 @@ class Ignore:
             return False
         return figure.value - self.figure > SAME_FIGURE and figure.value >= GROWTH * self.figure
 
+    def _worse(self, finding: Finding) -> bool:
+        rising: tuple[str, ...] = SEVERITIES
+        falling: tuple[str, ...] = finding.occurrences.kinds
+        if self.severity in rising and rising.index(finding.severity) > rising.index(self.severity):
+            return True
+        # Where there is a figure it says how bad a place is.
+        if finding.figure is not None or self.worst_class not in falling:
+            return False
+        return falling.index(finding.occurrences.worst_class) < falling.index(self.worst_class)
+
 
 def ignore_of(finding: Finding, reason: str) -> Ignore:
     """The ignore that covers a finding as it is now."""
     figure = finding.figure.value if finding.figure is not None else None
-    return Ignore(finding.code, finding.data_path, reason, finding.slot, len(finding.occurrences), figure)
+    return Ignore(
+        finding.code,
+        finding.data_path,
+        reason,
+        finding.slot,
+        len(finding.occurrences),
+        figure,
+        finding.severity,
+        finding.occurrences.worst_class,
+    )
 
 
 def as_text(ignores: Sequence[Ignore]) -> str:
@@ -75,6 +98,8 @@ def as_text(ignores: Sequence[Ignore]) -> str:
             **({"slot": i.slot} if i.slot else {}),
             **({"count": i.count} if i.count is not None else {}),
             **({"figure": i.figure} if i.figure is not None else {}),
+            **({"severity": i.severity} if i.severity else {}),
+            **({"class": i.worst_class} if i.worst_class else {}),
         }
         for i in sorted(set(ignores))
     ]
@@ -111,6 +136,7 @@ def _ignore(row: Any) -> Ignore:
     # What is no number is as if nobody had noted it: what somebody ignored must not come back for that.
     noted = isinstance(count, int) and not isinstance(count, bool) and count >= 0
     measured = isinstance(figure, int | float) and not isinstance(figure, bool) and math.isfinite(figure)
+    severity, worst_class = (word if isinstance(word := row.get(name), str) else "" for name in ("severity", "class"))
     code, data_path, reason, slot = values
     return Ignore(
         code,
@@ -119,4 +145,6 @@ def _ignore(row: Any) -> Ignore:
         slot,
         count if noted else None,
         float(figure) if figure is not None and measured else None,
+        severity,
+        worst_class,
     )

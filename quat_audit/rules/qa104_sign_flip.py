@@ -131,10 +131,10 @@ RULE: Rule[Clip] = Rule(
     fix=fix,
     sentences=SENTENCES,
     kinds=(
-        "harmless",
+        "visible",
         "latent",
         "ambiguous",
-        "visible",
+        "harmless",
     ),
     leading="swept_deg",
     limits=LIMITS,

@@ -140,9 +140,9 @@ RULE: Rule[Clip] = Rule(
     fix=fix,
     sentences=SENTENCES,
     kinds=(
-        "duplicate",
-        "two-values",
         "decreasing",
+        "two-values",
+        "duplicate",
     ),
     limits=LIMITS,
     phase=PHASE_TIMES,

@@ -94,8 +94,8 @@ RULE: Rule[PosedSkin] = Rule(
     fix=fix,
     sentences=SENTENCES,
     kinds=(
-        "unweighted",
         "unbound",
+        "unweighted",
     ),
     phase=PHASE_INSERT,
     keys_only=True,

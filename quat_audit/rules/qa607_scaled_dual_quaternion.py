@@ -95,9 +95,9 @@ RULE: Rule[PosedSkin] = Rule(
     find=find,
     sentences=SENTENCES,
     kinds=(
+        "mirrored",
         "uneven",
         "animated",
-        "mirrored",
     ),
     limits=LIMITS,
     keys_only=True,

@@ -121,9 +121,9 @@ RULE: Rule[PosedSkin] = Rule(
     fix=fix,
     sentences=SENTENCES,
     kinds=(
+        "not finite",
         "negative",
         "too large",
-        "not finite",
     ),
     leading="moves_mm",
     phase=PHASE_VALUES,

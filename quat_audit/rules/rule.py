@@ -38,7 +38,7 @@ class Rule(Generic[S]):
         judges: what it looks at.
         find, fix: see `Find` and `Fix`; fix is None where only a person can decide.
         sentences: templates of what is said of one place. `Occurrences.codes` holds their numbers.
-        kinds: the classes that it tells apart.
+        kinds: the classes that it tells apart, the worst first: what was ignored comes back for a worse one.
         leading: the measure that is shown as the figure of a finding, "" for none.
         limits: its numbers by name.
         phase: when its fix runs.

@@ -173,6 +173,42 @@ def test_by_a_tenth_more_to_see_it_comes_back(share: float, reported: bool) -> N
     assert ("QA104" in {a.code for a in repair_clip(clip).applied}) is reported
 
 
+def bad_key(place: str) -> Clip:
+    """A key of which the value, or only a handle, is not finite."""
+    clip = quaternion_clip([1, 5, 9], turns("X", [0, 10, 20]), bone="Arm", handles="thirds")
+    curves = clip.curves
+    array = (curves.co if place == "value" else curves.handle_left).copy()
+    array[1, 1] = np.nan
+    return replace(clip, curves=replace(curves, **{"co" if place == "value" else "handle_left": array}))
+
+
+@pytest.mark.parametrize(
+    "was, now, reported",
+    [("handle", "value", True), ("value", "handle", False), ("value", "value", False), ("handle", "handle", False)],
+)
+def test_in_a_worse_class_it_comes_back_where_no_figure_tells(was: str, now: str, reported: bool) -> None:
+    (finding,) = [f for f in audit_clip(bad_key(was)) if f.code == "QA101"]
+    assert finding.figure is None
+    (noted,) = from_text(as_text([ignore_of(finding, "")]))
+    clip = replace(bad_key(now), ignores=(noted,))
+    assert ("QA101" in {f.code for f in audit_clip(clip)}) is reported
+    assert ("QA101" in {a.code for a in repair_clip(clip).applied}) is reported
+    # An earlier version noted no class, and what it ignored stays ignored.
+    old = replace(noted, severity="", worst_class="")
+    assert "class" not in as_text([old])
+    assert "QA101" not in {f.code for f in audit_clip(replace(clip, ignores=(old,)))}
+
+
+def test_what_was_ignored_as_a_note_comes_back_as_an_error() -> None:
+    """The bone's mode did not play the keys when they were ignored; then somebody set another mode."""
+    unplayed = quaternion_clip([1, 5, 9], turns("X", [0, 20 + 360, 40 + 360]), bone="Arm", modes=("XYZ",))
+    noted = ignore_of(the_flip(unplayed), "")
+    assert noted.severity == "note" and noted.covers(the_flip(unplayed))
+    played = the_flip(replace(unplayed, tracks=replace(unplayed.tracks, modes=(("QUATERNION",),))))
+    assert played.severity == "error" and not noted.covers(played)
+    assert replace(noted, severity="").covers(played), "an earlier version noted none"
+
+
 def test_noise_below_what_is_shown_is_no_growth() -> None:
     finding = the_flip(flips(2))
     assert finding.figure is not None
@@ -182,12 +218,16 @@ def test_noise_below_what_is_shown_is_no_growth() -> None:
 
 @pytest.mark.parametrize(
     "noted",
-    ['"count": "many"', '"count": true', '"count": -1', '"figure": "x"', '"figure": NaN', '"figure": null'],
-)
+    [
+        '"count": "many"', '"count": true', '"count": -1', '"figure": "x"', '"figure": NaN', '"figure": null',
+        '"severity": "worst"', '"severity": 3', '"class": "of another rule"', '"class": null',
+    ],
+)  # fmt: skip
 def test_what_is_noted_wrongly_counts_as_not_noted(noted: str) -> None:
     row = f'{{"code": "QA104", "data_path": "x", {noted}}}'
     (ignore,) = from_text(f'{{"schema": "{IGNORES_SCHEMA}", "ignores": [{row}]}}')
     assert (ignore.count, ignore.figure) == (None, None)
+    assert replace(ignore, data_path=ARM).covers(the_flip(flips(3)))
 
 
 def test_files_of_earlier_versions_ignore_whatever_there_is() -> None:
