@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A subject and settings in, findings out: find, cap, order, ignore, lock. The only place where these are put together.
+"""A subject and settings in, findings out: find, cap, lock, ignore, group, order. They are put together here only.
 
 The command line, the Python API and the panel all judge by `judge`, or by its form in slices.
 """
@@ -12,13 +12,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..errors import InputError
-from ..findings.finding import NONE, SEVERITIES, Finding, Severity
+from ..findings.finding import SEVERITIES, Finding, Severity
 from ..findings.ignores import Ignore
 from ..findings.report import ClipLine, Ignored, ReaderLine
 from ..motion.clip import Clip
 from ..pausing import in_slices
 from ..rules.rule import AnyRule, Limits, Subject
-from . import safety, subjects
+from . import noise, safety, subjects
 from .readings import find_as_read
 from .settings import DEFAULT, Overrides, Settings
 
@@ -72,48 +72,72 @@ def judge_in_slices(subject: Subject, settings: Settings, into: list[Judgement])
 
 
 def _judgement(subject: Subject, found: Iterable[Finding], settings: Settings) -> Judgement:
-    locked = subjects.locked_by_path(subject)
     found = list(found)
+    by_path = subjects.locked_by_path(subject)
     unstorable = _unstorable(subject, found, settings)
-    told = [
-        _locked(f, subjects.why_locked(locked, f) or unstorable.get((f.code, f.data_path), ""))
-        for f in in_order(capped(f, settings) for f in found)
-    ]
+    told = [subjects.locked(by_path | unstorable.get(f.code, {}), capped(f, settings))[0] for f in found]
     kept, ignored = _split(subjects.ignores_of(subject), told)
     return Judgement(kept, ignored, tuple(subjects.not_evaluated(subject, rules_for(subject, settings))))
 
 
-def _unstorable(subject: Subject, found: Sequence[Finding], settings: Settings) -> dict[tuple[str, str], str]:
-    """(code, data path) → why the file cannot hold what the fix of that finding makes of it: it is no fix then."""
+def _unstorable(subject: Subject, found: Sequence[Finding], settings: Settings) -> dict[str, dict[str, str]]:
+    """Code → data path → why the file cannot hold what the fix of that finding makes of it: it is no fix then."""
     if not isinstance(subject, Clip) or subject.storage is None or not found:
         return {}
-    why: dict[tuple[str, str], str] = {}
+    why: dict[str, dict[str, str]] = {}
     for rule in rules_for(subject, settings):
         mine = [finding for finding in found if finding.code == rule.code]
         if mine and rule.fix is not None:
-            reasons = safety.unstorable(rule, subject, mine, rule_limits(rule, settings.limits))
-            why |= {(rule.code, path): reason for path, reason in reasons.items()}
+            why[rule.code] = safety.unstorable(rule, subject, mine, rule_limits(rule, settings.limits))
     return why
 
 
 def ignored_anew(judgement: Judgement, ignores: Sequence[Ignore]) -> Judgement:
-    """The same judgement where other findings are to be left alone; what was judged did not change."""
-    found = in_order([*judgement.findings, *(item.finding for item in judgement.ignored)])
+    """The same judgement of a skin where other findings are to be left alone; what was judged did not change."""
+    found = [*judgement.findings, *(item.finding for item in judgement.ignored)]
+    assert not any(finding.data_path == noise.DATA_PATH for finding in found), "a group does not come apart"
     kept, ignored = _split(ignores, found)
     return replace(judgement, findings=kept, ignored=ignored)
 
 
 def _split(ignores: Sequence[Ignore], findings: Iterable[Finding]) -> tuple[tuple[Finding, ...], tuple[Ignored, ...]]:
-    """(to report, ignored with the reason); the order stays."""
+    """(to report, ignored with the reason), each worst first; what does not show is grouped."""
     kept: list[Finding] = []
     ignored: list[Ignored] = []
+    slight: dict[str, list[Finding]] = {}
     for finding in findings:
         reason = why_ignored(ignores, finding)
-        if reason is None:
-            kept.append(finding)
-        else:
+        if reason is not None:
             ignored.append(Ignored(finding, reason))
-    return tuple(kept), tuple(ignored)
+        elif noise.is_noise(finding):
+            slight.setdefault(finding.code, []).append(finding)
+        else:
+            kept.append(finding)
+    for members in slight.values():
+        group = noise.grouped(in_order(members))
+        reason = why_ignored(ignores, group)
+        if reason is not None:
+            ignored.append(Ignored(group, reason))
+        else:
+            kept.append(group if len(members) > 1 else members[0])
+    by_place = sorted(ignored, key=lambda item: _place(item.finding))
+    return tuple(in_order(kept)), tuple(by_place)
+
+
+def left_alone(ignores: Sequence[Ignore], findings: Sequence[Finding], settings: Settings) -> list[bool]:
+    """Of each finding of one rule whether it is ignored: by itself, or with the group that it is reported in."""
+    alone = [why_ignored(ignores, finding) is not None for finding in findings]
+    rest = [capped(f, settings) for f, ignored in zip(findings, alone, strict=True) if not ignored]
+    members = in_order(f for f in rest if noise.is_noise(f))
+    if not members or why_ignored(ignores, noise.grouped(members)) is None:
+        return alone
+    return [ignored or noise.is_noise(capped(f, settings)) for f, ignored in zip(findings, alone, strict=True)]
+
+
+def reported_as(finding: Finding, settings: Settings) -> set[tuple[str, str]]:
+    """The (code, data path) by which a report may name a finding: its own, and that of the group it may be in."""
+    group = {(finding.code, noise.DATA_PATH)} if noise.is_noise(capped(finding, settings)) else set()
+    return {(finding.code, finding.data_path), *group}
 
 
 def rules_for(subject: Subject, settings: Settings) -> list[AnyRule]:
@@ -144,7 +168,11 @@ def rule_limits(rule: AnyRule, overrides: Overrides | None) -> Limits:
 
 def in_order(findings: Iterable[Finding]) -> list[Finding]:
     """Worst first, then by code and place."""
-    return sorted(findings, key=lambda f: (-SEVERITIES.index(f.severity), f.code, f.bone, f.data_path, f.part))
+    return sorted(findings, key=_place)
+
+
+def _place(finding: Finding) -> tuple[int, str, str, str, int]:
+    return -SEVERITIES.index(finding.severity), finding.code, finding.bone, finding.data_path, finding.part
 
 
 def why_ignored(ignores: Sequence[Ignore], finding: Finding) -> str | None:
@@ -159,12 +187,6 @@ def capped(finding: Finding, settings: Settings) -> Finding:
         return finding
     severity = SEVERITIES[min(SEVERITIES.index(cap), SEVERITIES.index(finding.severity))]
     return replace(finding, severity=severity, occurrences=finding.occurrences.capped(cap))
-
-
-def _locked(finding: Finding, why: str) -> Finding:
-    if not why:
-        return finding
-    return replace(finding, fix=NONE, occurrences=finding.occurrences.without_fix(), locked=why)
 
 
 def clip_line(clip: Clip) -> ClipLine:

@@ -20,7 +20,7 @@ from ..rules.rule import AnyRule, S, Subject
 from ..skinning.skin import PosedSkin
 from ..text import Text
 from . import subjects
-from .pipeline import find, judge, rule_limits, rules_for, why_ignored
+from .pipeline import find, judge, left_alone, reported_as, rule_limits, rules_for
 from .proof import prove
 from .safety import broken_promises, fixed
 from .settings import DEFAULT, Settings
@@ -126,7 +126,7 @@ class _Wanted:
     """Which findings are to be repaired: all, or some and what their repair uncovers."""
 
     def __init__(self, subject: Subject, settings: Settings, only: Collection[CodeAndPath] | None) -> None:
-        self._subject, self._limits = subject, settings.limits
+        self._subject, self._settings = subject, settings
         self._only = None if only is None else set(only)
         self._before: dict[str, set[CodeAndPath]] = {}
 
@@ -138,15 +138,15 @@ class _Wanted:
         return [rule for rule in rules if rule.code in codes]
 
     def asked_for(self, finding: Finding) -> bool:
-        """It is one of those that were named."""
-        return self._only is None or (finding.code, finding.data_path) in self._only
+        """It is one of those that were named, or of a group that was."""
+        return self._only is None or not self._only.isdisjoint(reported_as(finding, self._settings))
 
     def uncovered(self, rule: AnyRule, finding: Finding, touched: Collection[str]) -> bool:
         """The repair of those named made it: it is new, and on a path that was repaired."""
         if finding.data_path not in touched:
             return False
         if rule.code not in self._before:
-            found = find(rule, self._subject, self._limits)
+            found = find(rule, self._subject, self._settings.limits)
             self._before[rule.code] = {(f.code, f.data_path) for f in found}
         return (finding.code, finding.data_path) not in self._before[rule.code]
 
@@ -174,25 +174,25 @@ def _apply_rule(rule: AnyRule, state: _State[S], settings: Settings, wanted: _Wa
     touched = {path for _, path in state.changed}
     findings: list[Finding] = []
     risky: list[Finding] = []
-    for finding in find(rule, state.subject, settings.limits):
+    found = find(rule, state.subject, settings.limits)
+    for finding, ignored in zip(found, left_alone(ignores, found, settings), strict=True):
         state.errors += finding.severity == ERROR
-        which = (finding.code, finding.data_path)
         named = wanted.asked_for(finding)
-        if why_ignored(ignores, finding) is not None:
+        if ignored:
             continue
         if named:
-            state.met.add(which)
+            state.met |= reported_as(finding, settings)
         elif not wanted.uncovered(rule, finding, touched):
             continue
-        why = subjects.why_locked(locked, finding)
-        if why and finding.fix != NONE and (unsafe or finding.fix == SAFE):
-            state.refused[which] = why
-        elif not why and finding.caution and (finding.fix == NONE or not unsafe):
-            state.refused[which] = finding.caution
-        elif not why and finding.fix == SAFE:
-            findings.append(finding)
-        if not why and unsafe and named and np.any(finding.occurrences.fix == UNSAFE):
-            risky.append(_unsafe_part(finding))
+        writable, whys = subjects.locked(locked, finding)
+        if finding.fix == SAFE or (unsafe and finding.fix == UNSAFE):
+            state.refused |= {(finding.code, path): why for path, why in whys.items()}
+        if not whys and finding.caution and (finding.fix == NONE or not unsafe):
+            state.refused[finding.code, finding.data_path] = finding.caution
+        if writable.fix == SAFE:
+            findings.append(writable)
+        if unsafe and named and np.any(writable.occurrences.fix == UNSAFE):
+            risky.append(_unsafe_part(writable))
     _step(state, rule, _proven(rule, state.subject, findings, settings, state.refused, unsafe=False))
     # A fix that works on whole paths would carry out the refused part with the other.
     risky = [finding for finding in risky if (finding.code, finding.data_path) not in state.refused]
@@ -254,7 +254,7 @@ def _proven(
             return edited
         for path, why in bad.items():
             refused[rule.code, path] = why
-        fewer = [f for f in findings if f.data_path not in bad]
+        fewer = [f for f in findings if bad.keys().isdisjoint(f.paths)]
         if len(fewer) == len(findings):  # the fix touched a track that no finding names
             return subject
         findings = fewer

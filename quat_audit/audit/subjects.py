@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..findings.finding import NONE, NOTE, About, Finding
+import numpy as np
+
+from ..findings.finding import FIX_KINDS, NONE, NOTE, About, Finding
 from ..findings.ignores import Ignore
 from ..motion import storage
 from ..motion.clip import Clip, kind_played
@@ -44,8 +46,13 @@ def blocked(rule: AnyRule, subject: Subject) -> bool:
 
 
 def as_played(rule: AnyRule, subject: Subject, found: list[Finding]) -> list[Finding]:
-    """The findings of a rule about motion: none where it cannot be computed, notes where nobody plays it."""
-    if rule.keys_only or not isinstance(subject, Clip):
+    """The findings of a rule as they show: none on motion that cannot be computed, notes where nobody plays it."""
+    if not isinstance(subject, Clip) or rule.judges_unplayed or not found:
+        return found
+    if subject.curves.orphan.any():
+        gone = set(np.array(subject.curves.data_path)[subject.curves.orphan].tolist())
+        found = [_as_note(finding) if finding.data_path in gone else finding for finding in found]
+    if rule.keys_only:
         return found
     if any(subject.curves.unevaluable):
         found = [finding for finding in found if not _why_unjudged(subject, finding.part)]
@@ -76,12 +83,20 @@ def locked_by_path(subject: Subject) -> dict[str, str]:
     return {path: why for path, why in zip(curves.data_path, curves.read_only, strict=True) if why}
 
 
-def why_locked(locked: dict[str, str], finding: Finding) -> str:
-    """Why a finding must not be repaired, by `locked_by_path`; "" when it may."""
+def locked(by_path: dict[str, str], finding: Finding) -> tuple[Finding, dict[str, str]]:
+    """The finding without a fix where it must not be repaired, by `locked_by_path`; and data path → why of that."""
     # What has no fix needs no reason why it may not be used. Of a clip's own channel it is told all the same.
-    if "" in locked:
-        return locked[""] if finding.fix != NONE else ""
-    return locked.get(finding.data_path, "")
+    if not by_path or ("" in by_path and finding.fix == NONE):
+        return finding, {}
+    whys = {path: why for path in finding.paths if (why := by_path.get("") or by_path.get(path))}
+    if not whys:
+        return finding, {}
+    if len(whys) == len(finding.paths):
+        why = next(iter(whys.values()))
+        return replace(finding, fix=NONE, occurrences=finding.occurrences.without_fix(), locked=why), whys
+    there = [finding.whose(number)[1] in whys for number in range(len(finding.occurrences))]
+    places = finding.occurrences.without_fix(np.array(there, dtype=bool))
+    return replace(finding, fix=FIX_KINDS[int(places.codes[:, 2].max())], occurrences=places), whys
 
 
 def unstorable(before: Subject, after: Subject) -> dict[str, str]:

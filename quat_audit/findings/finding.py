@@ -38,8 +38,11 @@ PlaceClass = Literal[
     "mirrored", "uneven", "animated", "negative", "too large", "not finite",
 ]  # fmt: skip
 
-# How a place is told: between two keys (or at one), at a vertex, on a frame, or everywhere.
-Locator = Literal["keys", "vertex", "vertex on a frame", "frame", "all frames"]
+# How a place is told: between two keys (or at one) of a track or of a bone's, at a vertex, on a frame, or everywhere.
+Locator = Literal["keys", "keys of a bone", "vertex", "vertex on a frame", "frame", "all frames"]
+
+# The data path of a finding about a whole action; its places tell theirs.
+MANY: Final = "*"
 
 # What is judged: an ignore and a fingerprint know a clip by its action and a skin by its mesh object.
 About = Literal["clip", "skin"]
@@ -71,7 +74,8 @@ class Occurrences:
         values: (N, M) float, what was measured.
         kinds: the classes that the rule knows, the worst first.
         measures: (M,) names of the columns of `values`. A name carries its unit (``swept_deg``).
-        names: name → N texts that the sentences need beside the figures: a bone, a mode.
+        names: name → N texts that the sentences need beside the figures: a bone, a mode. Where a finding is about more
+            than one channel, "bone" and "data_path" say whose each place is.
     """
 
     frames: Floats
@@ -146,10 +150,10 @@ class Occurrences:
         codes[:, 1] = np.minimum(codes[:, 1], SEVERITIES.index(highest))
         return replace(self, codes=codes)
 
-    def without_fix(self) -> Occurrences:
-        """The same with nothing to repair."""
+    def without_fix(self, which: Bools | slice = slice(None)) -> Occurrences:
+        """The same with nothing to repair, or nothing at some of the places (N,)."""
         codes = self.codes.copy()
-        codes[:, 2] = FIX_KINDS.index(NONE)
+        codes[which, 2] = FIX_KINDS.index(NONE)
         return replace(self, codes=codes)
 
 
@@ -284,9 +288,13 @@ class Finding:
         """Who, where and what, in English, of the worst place."""
         why = self.locked or self.caution
         more = f" ({why})" if why else ""
-        if self.about == "skin":
-            return f"{self.bone or self.owner}: {self._headline()}{more}"
         who = self.bone or self.owner or self.data_path
+        if self.about == "skin":
+            return f"{who}: {self._headline()}{more}"
+        if self.locator == "keys of a bone":
+            return f"{who}: {self._headline()}; {self.where(self.worst)}: {self.what(self.worst)}{more}"
+        if self.headline:
+            return f"{who}, {self.where(self.worst)}: {self._headline()}{more}"
         others = f" (and {len(self.occurrences) - 1} more)" if len(self.occurrences) > 1 else ""
         return f"{who}, {self.where(self.worst)}{others}: {self.what(self.worst)}{more}"
 
@@ -297,6 +305,24 @@ class Finding:
         frame = frame_words(float(self.occurrences.frames[self.worst, 0]))
         row = int(self.occurrences.rows[self.worst])
         return self.headline.format(**values, frame=frame, count=len(self.occurrences), row=row)
+
+    def whose(self, number: int) -> tuple[str, str]:
+        """(bone, data path) of one place."""
+        names = dict(self.occurrences.names)
+        if "data_path" not in names:
+            return self.bone, self.data_path
+        return names["bone"][number], names["data_path"][number]
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """The data paths of its places, each once."""
+        return tuple(dict.fromkeys(dict(self.occurrences.names).get("data_path", (self.data_path,))))
+
+    @property
+    def bones(self) -> tuple[str, ...]:
+        """The bones of its places, each once; "" stands for what is no bone's."""
+        several = "data_path" in dict(self.occurrences.names)
+        return tuple(dict.fromkeys(dict(self.occurrences.names)["bone"])) if several else (self.bone,)
 
     def what(self, number: int) -> Text:
         """What is wrong at one place."""
@@ -352,6 +378,11 @@ def _between_keys(finding: Finding, number: int) -> Text:
     return Text("frames {frame}→{next} ({second}→{next_second} s)", values)
 
 
+def _keys_of_bone(finding: Finding, number: int) -> Text:
+    bone, path = finding.whose(number)
+    return Text("{bone}, {place}", {"bone": bone or path, "place": _between_keys(finding, number)})
+
+
 def _vertex(finding: Finding, number: int) -> Text:
     return Text("vertex {vertex}", {"vertex": int(finding.occurrences.rows[number])})
 
@@ -372,6 +403,7 @@ def _everywhere(finding: Finding, number: int) -> Text:
 
 _PLACES: Final[Mapping[Locator, Callable[[Finding, int], Text]]] = {
     "keys": _between_keys,
+    "keys of a bone": _keys_of_bone,
     "vertex": _vertex,
     "vertex on a frame": _vertex_on_frame,
     "frame": _on_frame,

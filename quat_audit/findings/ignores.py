@@ -3,8 +3,8 @@
 
 An ignore belongs to an action or a mesh object and names a rule and a data path. It notes how many places there were,
 how much the worst showed, and how bad it was: when the first two have grown by a tenth, or it has become worse, the
-finding is reported again. It is kept as JSON text, so that it can live in a custom property (`blender/ignore.py`) and any
-tool can read it.
+finding is reported again. It is kept as JSON text, so that it can live in a custom property (`blender/ignore.py`) and
+any tool can read it.
 """
 
 from __future__ import annotations

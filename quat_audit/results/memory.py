@@ -223,7 +223,7 @@ class Results:
             return _gone(row)
         if tracked.standing == CURRENT:
             return None
-        if tracked.paths is not None and row.finding.data_path not in tracked.paths:
+        if tracked.paths is not None and tracked.paths.isdisjoint(row.finding.paths):
             return Text("The channel is gone: renamed or deleted since the audit")
         if row.key.address.kind == MESH:
             return Text("The mesh changed since the audit: audit again")
@@ -271,7 +271,9 @@ class Results:
         return found
 
     def bones(self) -> list[str]:
-        found: list[str] = self._kept("bones", lambda: sorted({r.finding.bone for r in self.rows if r.finding.bone}))
+        found: list[str] = self._kept(
+            "bones", lambda: sorted({bone for r in self.rows for bone in r.finding.bones if bone})
+        )
         return found
 
     # --- what is shown of it
@@ -287,7 +289,7 @@ class Results:
         shown = [
             row.finding.severity in filters.severities
             and filters.code in ("", row.finding.code)
-            and (not filters.bone or filters.bone == row.finding.bone)
+            and (not filters.bone or filters.bone in row.finding.bones)
             and (not words or all(word in self._haystack(n, row) for word in words))
             for n, row in enumerate(rows)
         ]
@@ -318,7 +320,8 @@ class Results:
         texts: dict[int, str] = self._kept("haystacks", dict)
         if number not in texts:
             f = row.finding
-            texts[number] = f"{f.bone} {f.code} {f.rule} {f.action} {f.slot} {f.owner} {f.message}".casefold()
+            bones = " ".join(f.bones)
+            texts[number] = f"{bones} {f.code} {f.rule} {f.action} {f.slot} {f.owner} {f.message}".casefold()
         return texts[number]
 
     def _kept(self, name: Any, make: Any) -> Any:

@@ -20,6 +20,7 @@ from ..findings.finding import NONE, SAFE, SEVERITIES, UNITS, Figure, Finding, S
 from ..findings.report import ClipLine, Ignored
 from ..motion.clip import Clip
 from ..skinning.skin import Skin
+from ..text import Text
 
 Judged = Literal["action", "mesh"]
 ACTION: Final = "action"
@@ -73,8 +74,11 @@ class Row:
 
     @property
     def label(self) -> str:
-        """Who has it: the bone, or what plays the action, or the path."""
-        return self.finding.bone or self.finding.owner or self.finding.data_path
+        """Who has it: the bone, or how many of them, or what plays the action, or the path."""
+        bones = len(self.finding.bones)
+        if bones > 1:
+            return Text("{bones} bones", {"bones": bones})
+        return self.finding.bones[0] or self.finding.owner or self.finding.data_path
 
     @property
     def timed(self) -> bool:

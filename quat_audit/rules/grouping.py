@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""From arrays of faults to findings: one finding a track (or data path), its occurrences kept as arrays."""
+"""From arrays of faults to findings: one a track, a data path, a bone or a clip, its occurrences kept as arrays."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -12,9 +13,22 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Floats, Ints, Strings
-from ..findings.finding import FIX_KINDS, SAFE, SEVERITIES, UNSAFE, Finding, PlaceClass, make_occurrences, worst_place
+from ..findings.finding import (
+    FIX_KINDS,
+    MANY,
+    SAFE,
+    SEVERITIES,
+    UNSAFE,
+    Finding,
+    PlaceClass,
+    make_occurrences,
+    worst_place,
+)
 from ..motion.clip import Clip
 from .rule import Rule
+
+# The first item of a collection in a Blender path, by name or by number.
+_HOLDER = re.compile(r'[\w.]+\[(?:"(?:[^"\\]|\\.)*"|\d+)\]', re.DOTALL)
 
 
 class Faults(NamedTuple):
@@ -72,6 +86,32 @@ def findings_by_path(clip: Clip, rule: Rule[Clip], faults: Faults) -> list[Findi
     return _findings(clip, rule, faults, clip.curves.data_path, bones)
 
 
+def findings_by_holder(clip: Clip, rule: Rule[Clip], faults: Faults) -> list[Finding]:
+    """A finding for each bone (or other item of a collection, or property without a holder) with all its channels.
+
+    The faults' parts are curves. Each place tells its data path.
+    """
+    holders = tuple(split_path(path)[0] or path for path in clip.curves.data_path)
+    first: dict[str, int] = {}
+    for curve, holder in enumerate(holders):
+        first.setdefault(holder, curve)
+    part = np.array([first[holders[c]] for c in faults.part], dtype=np.int64)
+    return _findings(clip, rule, _told_apart(clip, faults, part), holders, bones_of_curves(clip))
+
+
+def findings_by_clip(clip: Clip, rule: Rule[Clip], faults: Faults) -> list[Finding]:
+    """One finding for all faults, whose parts are curves. Each place tells its bone and data path."""
+    some = _told_apart(clip, faults, np.zeros(len(faults.part), dtype=np.int64))
+    return [replace(f, part=-1, locator="keys of a bone") for f in _findings(clip, rule, some, (MANY,), ("",))]
+
+
+def _told_apart(clip: Clip, faults: Faults, part: Ints) -> Faults:
+    """The same faults in other parts (P,), each with the bone and the data path of its curve."""
+    bones, curve = bones_of_curves(clip), faults.part.tolist()
+    own = {"bone": [bones[c] for c in curve], "data_path": [clip.curves.data_path[c] for c in curve]}
+    return faults._replace(part=part, names={**(faults.names or {}), **own})
+
+
 def bones_of_curves(clip: Clip) -> tuple[str, ...]:
     """(C,) the bone that each curve animates, "" for none."""
     by_prefix = {_prefix(p): b for p, b in zip(clip.tracks.data_path, clip.tracks.bone, strict=True)}
@@ -84,23 +124,23 @@ def _prefix(data_path: str) -> str:
     return data_path[: cut + 1] if cut >= 0 else ""
 
 
+def split_path(data_path: str) -> tuple[str, str]:
+    """(what holds it, the property) of a Blender path: `pose.bones["A"]` and `location`; ("", path) without a holder.
+
+    The holder is the first item of a collection: a bone with all that is below it.
+    """
+    match = _HOLDER.match(data_path)
+    if match is None or match.end() == len(data_path):
+        return "", data_path
+    return match[0], data_path[match.end() :].removeprefix(".")
+
+
 def _quoted_bone(data_path: str) -> str:
     """The bone named in a Blender path that no rotation track shares."""
     head, tail = 'pose.bones["', '"]'
-    if not data_path.startswith(head):
-        return ""
-    end = data_path.find(tail, len(head))
-    while end > 0 and _escaped(data_path, end):
-        end = data_path.find(tail, end + 1)
-    name = data_path[len(head) : end]
-    return name.replace('\\"', '"').replace("\\\\", "\\")
-
-
-def _escaped(text: str, at: int) -> bool:
-    slashes = 0
-    while at - 1 - slashes >= 0 and text[at - 1 - slashes] == "\\":
-        slashes += 1
-    return slashes % 2 == 1
+    holder, _ = split_path(data_path)
+    name = holder.removeprefix(head).removesuffix(tail) if holder.startswith(head) else ""
+    return re.sub(r'\\(["\\])', r"\1", name)
 
 
 def _findings(

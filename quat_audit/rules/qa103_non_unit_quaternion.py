@@ -11,7 +11,8 @@ towards itself, a short one lets go of it early. Engines that do not normalize s
 
 ## Grading
 warning when the path between the keys deviates by 1° or more from the path of the normalized keys, else a note.
-In a glTF file: warning above 0.00769 (the limit of the glTF validator; the format forbids it), note below.
+In a glTF file: warning above 0.00769 (the limit of the glTF validator; the format forbids it), note below. Notes below
+0.1° are told together, as one for the action.
 
 ## Fix
 Safe: the value and both handles are divided by the norm.

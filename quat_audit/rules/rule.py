@@ -45,6 +45,7 @@ class Rule(Generic[S]):
         keys_only: it judges keys (or weights) alone. The others need to know what plays between the keys (or right
             positions), and are not applied where that cannot be computed.
         whole_turns: it tells full turns and wraps apart, and is not applied where they are not as authored.
+        judges_unplayed: it is about keys that nobody plays. What another rule finds in those is a note.
         remedy: what the fix does and what it leaves alone, in a sentence beside the button.
         outcome: what the fix has done, with {keys} and {bones} or {vertices} and {meshes}; "": no word of its own.
         vertices_at: the vertices of a place, for a rule about skins whose rows are not vertices.
@@ -66,6 +67,7 @@ class Rule(Generic[S]):
     phase: int = PHASE_INSERT
     keys_only: bool = False
     whole_turns: bool = False
+    judges_unplayed: bool = False
     outcome: str = ""
     vertices_at: VerticesAt | None = None
 

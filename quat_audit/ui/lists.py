@@ -9,7 +9,7 @@ import bpy
 
 from ..results.memory import RESULTS
 from . import icons, properties
-from .wording import figure, frame_number, short_name
+from .wording import figure, frame_number, label, short_name
 
 
 class QUATAUDIT_UL_findings(bpy.types.UIList):
@@ -37,7 +37,7 @@ class QUATAUDIT_UL_findings(bpy.types.UIList):
         line.active = RESULTS.outdated(row) is None
         # At the default width of a sidebar every pixel counts: the two figures share one label and its margins.
         split = line.split(factor=0.44, align=True)
-        split.label(text=row.label, icon_value=icons.of(row.finding.severity), translate=False)
+        split.label(text=label(row.label), icon_value=icons.of(row.finding.severity), translate=False)
         rest = split.row(align=True)
         rest.label(text=short_name(row.key.code), translate=False)
         figures = rest.row(align=True)

@@ -7,6 +7,7 @@ from typing import Any
 
 import bpy
 
+from ..audit import noise
 from ..findings.finding import NONE, SAFE, SEVERITIES, UNSAFE
 from ..results.memory import RESULTS, Summary
 from ..results.rows import ACTION, MESH, Row
@@ -14,7 +15,7 @@ from ..text import Text
 from . import auditing, following, icons, properties, repairing, scope
 from .comparison import state as comparing
 from .translations import CONTEXT
-from .wording import figures, lines, remedy_of, say, summary_of
+from .wording import figures, label, lines, remedy_of, say, summary_of
 
 CATEGORY = "Rig Audit"
 # Of a long list in the panel, what is read.
@@ -193,7 +194,7 @@ class _Detail:
             return
         finding = row.finding
         header = layout.row()
-        header.label(text=row.label, icon_value=icons.of(finding.severity), translate=False)
+        header.label(text=label(row.label), icon_value=icons.of(finding.severity), translate=False)
         code = header.row()
         code.alignment = "RIGHT"
         code.operator("quat_audit.help", text=row.key.code, icon="HELP", translate=False).code = row.key.code
@@ -201,6 +202,11 @@ class _Detail:
         if outdated is not None:
             paragraph(layout, context, say(outdated), icon="ERROR")
         paragraph(layout, context, _first_upper(summary_of(row.key.code)))
+        if finding.data_path == noise.DATA_PATH:
+            together = Text(
+                "Told together: each is below {degrees}°, which does not show", {"degrees": noise.NOISE_DEG}
+            )
+            paragraph(layout, context, say(together))
         _draw_place(layout, context, choices, row)
         _draw_fix(layout, context, row)
         column = layout.column(align=True)

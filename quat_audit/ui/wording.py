@@ -42,6 +42,11 @@ def _said(text: str, translate: Callable[[str, str], str]) -> str:
         return str(text)
 
 
+def label(of: str) -> str:
+    """Whose a finding is: a name as it is written, or how many bones in words."""
+    return say(of) if isinstance(of, Text) else of
+
+
 def short_name(code: str) -> str:
     """A rule in one word."""
     rule = _BY_CODE.get(code)

@@ -141,7 +141,7 @@ def make_before_after(address: Address, before: Clip, after: Clip, row: Row, sta
     changes = compare(before, after)
     paths = {before.tracks.data_path[t] for t in np.flatnonzero(changes.changed)}
     paths |= set(before.curves.data_path) ^ set(after.curves.data_path)
-    owners = {row.finding.bone}
+    owners = set(row.finding.bones)
     for clip in (before, after):
         owners |= {b for p, b in zip(clip.tracks.data_path, clip.tracks.bone, strict=True) if p in paths}
     return BeforeAfter(address, _only(before, owners), _only(after, owners), row.finding, row.users, states)
@@ -160,7 +160,7 @@ def _only(clip: Clip, owners: set[str]) -> Clip:
 def show(context: Any, compared: BeforeAfter, key: RowKey | None, number: int) -> Shown:
     """Compute and draw the before and after around one place of a finding. Raises: CannotCompare."""
     finding = compared.finding
-    channel = _channel(compared, finding)
+    channel = _channel(finding, number)
     for clip in (compared.before, compared.after):
         why = why_not_computed(clip, channel)
         if why is not None:
@@ -169,15 +169,16 @@ def show(context: Any, compared: BeforeAfter, key: RowKey | None, number: int) -
         (float(f) for f in finding.occurrences.frames[number]) if len(finding.occurrences) else (np.nan,) * 2
     )
     angles = compare_channel(compared.before, compared.after, channel, (first, second))
-    label = finding.bone or finding.owner or finding.data_path
+    label = channel.bone or finding.owner or channel.data_path
     shown = _with_poses(context, compared, Shown(key, number, label, angles), channel)
     shown = replace(shown, address=compared.address, states=compared.states)
     _switch_on(shown)
     return shown
 
 
-def _channel(compared: BeforeAfter, finding: Finding) -> Channel:
-    return Channel(finding.data_path, finding.bone, "delta_rotation" in finding.data_path)
+def _channel(finding: Finding, number: int) -> Channel:
+    bone, path = finding.whose(number) if len(finding.occurrences) else (finding.bone, finding.data_path)
+    return Channel(path, bone, "delta_rotation" in path)
 
 
 def _with_poses(context: Any, compared: BeforeAfter, shown: Shown, channel: Channel) -> Shown:

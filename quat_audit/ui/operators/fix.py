@@ -81,7 +81,7 @@ def confirmation(rows: Sequence[Row]) -> Text:
     kinds = {row.key.address.kind for row in rows}
     values = {
         "findings": len(rows),
-        "bones": len({(row.key.address, row.label) for row in rows}),
+        "bones": len({(row.key.address, bone or row.label) for row in rows for bone in row.finding.bones}),
         "unsafe": sum(not row.safe for row in rows),
     }
     if kinds == {ACTION}:

@@ -34,7 +34,8 @@ def go(operator: Any, context: Any, row: Row, number: int) -> set[str]:
     if remarks:
         operator.report({"WARNING"}, f"{where}: " + "; ".join(say_report(remark) for remark in remarks))
     else:
-        operator.report({"INFO"}, f"{row.label}, {where}: {say_report(row.finding.what(number))}")
+        who = "" if row.finding.locator == "keys of a bone" else f"{row.label}, "
+        operator.report({"INFO"}, f"{who}{where}: {say_report(row.finding.what(number))}")
     return {"FINISHED"}
 
 
@@ -51,13 +52,14 @@ def _show_mesh(context: Any, row: Row, number: int) -> list[str]:
 def _show_keys(context: Any, row: Row, number: int) -> list[str]:
     """The frame, the bone, its keys and its curves; what could not be done."""
     frames = [float(f) for f in row.finding.occurrences.frames[number]]
+    bone, path = row.finding.whose(number)
     show.show_frame(context, frames[0])
-    remarks: list[str] = list(show.show_owner(context, row.users, row.finding.bone))
+    remarks: list[str] = list(show.show_owner(context, row.users, bone))
     record = repairing.find_record(row.key.address)
     if record is None:
         remarks.append(Text("The action “{action}” is no longer in this file", {"action": row.finding.action}))
     else:
-        keys = show.show_keys(record, row.finding.data_path, frames)
+        keys = show.show_keys(record, path, frames)
         if not keys:
             remarks.append(RESULTS.outdated(row) or Text("There is no key at this frame any more"))
         show.frame_graph_editors(context)
