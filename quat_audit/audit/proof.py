@@ -74,7 +74,8 @@ def _not_measured(before: Clip, after: Clip) -> tuple[str, ...]:
     """What a repair changed on purpose: tracks that are played otherwise now, are keyed otherwise, or are gone."""
     said = []
     for track, other in enumerate(_partners(before, after)):
-        path = before.tracks.data_path[track]
+        path, bone = before.tracks.data_path[track], before.tracks.bone[track]
+        path = " · ".join(filter(None, (before.action, bone, path)))
         if other < 0:
             said.append(f"{_who(before, track)}: its {path.rpartition('.')[2]} keys were converted or removed")
         elif before.tracks.modes[track] != after.tracks.modes[other]:

@@ -158,7 +158,7 @@ def _add_common(parser: argparse.ArgumentParser) -> None:
 def _add_output(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=tuple(reports.FORMATS), default="text", help="default: text")
     parser.add_argument("--output", type=_path, metavar="FILE", help="write the report to FILE, not to standard output")
-    parser.add_argument("-v", "--verbose", action="store_true", help="log what happens, with tracebacks")
+    parser.add_argument("-v", "--verbose", action="store_true", help="list every finding, and log what happens")
 
 
 def _audit(options: argparse.Namespace) -> int:
@@ -226,7 +226,7 @@ def _run(
     report.blender = blender_version()
     # Again: the run may have written what was not known before, such as a buffer beside a .gltf.
     check_report_path(options.output, inputs, outputs)
-    _emit(options, lambda color: reports.parts(options.format, report, color=color))
+    _emit(options, lambda color: reports.parts(options.format, report, color=color, verbose=options.verbose))
     return exit_code(report, options.fail_on)
 
 

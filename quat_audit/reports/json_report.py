@@ -27,12 +27,12 @@ FRAME_DIGITS = 5
 _SURROGATES = re.compile(r"\\\\|\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2}|(\\ud[89a-f][0-9a-f]{2})")
 
 
-def render(report: Report, *, color: bool = False) -> str:
-    """The report as a JSON document, ending in a newline. `color` means nothing here."""
+def render(report: Report, *, color: bool = False, verbose: bool = False) -> str:
+    """The report as a JSON document, ending in a newline. It is always complete, and has no color."""
     return "".join(parts(report))
 
 
-def parts(report: Report, *, color: bool = False) -> Iterator[str]:
+def parts(report: Report) -> Iterator[str]:
     """The same document in parts, a file of the report each: its memory is that of one file."""
     report = report.as_sorted()
     around = json.dumps(_around(report), indent=1, allow_nan=False)

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import unicodedata
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Literal
 
 import numpy as np
 
@@ -15,12 +16,14 @@ from ..findings.report import INTERRUPTED, FileReport, Ignored, Report, summary
 from ..rules import RULES
 from ..text import frame_words, visible
 
-# What a person reads before giving up: the worst places of a finding, the worst findings of a clip.
+# What a person reads before giving up: the worst places of a finding, in a long report the worst alone.
 MOST_OCCURRENCES = 3
-MOST_FINDINGS = 12
-MOST_CLIPS = 12
 MOST_LISTED = 5
-ALL = "--format json lists all"
+# A report of more findings is long: findings of one rule and severity in a file are rolled up into a line when they are
+# more than these. Errors are listed all the same, the worst of them.
+LONG = 30
+MOST_ALIKE: Mapping[Severity, int] = {ERROR: 10, WARNING: 3, NOTE: 3}
+MORE = "--verbose lists them"
 
 _COLORS = {ERROR: "31", WARNING: "33", NOTE: "36", "good": "32", "bold": "1", "quiet": "2"}
 # Noncharacters of Unicode, for use within a program: no name has them.
@@ -28,22 +31,28 @@ _PLAIN, _FIRST = "\ufdd0", 0xFDD1
 _FIX_WORDS = {SAFE: "safe fix", UNSAFE: "unsafe fix", "none": "no fix"}
 
 
-def render(report: Report, *, color: bool = False) -> str:
+def render(report: Report, *, color: bool = False, verbose: bool = False) -> str:
     """The report as text, ending in a newline.
 
     Parameters:
         color: with terminal colors.
+        verbose: every finding by itself, however many there are.
     """
     report = report.as_sorted()
     paint = _Paint(color)
+    found = sum(len(file.findings) for file in report.files)
+    detail: _Detail = "every finding" if verbose else "long" if found > LONG else "short"
     lines: list[str] = []
     for file in report.files:
-        lines += _file(file, paint)
+        lines += _file(file, paint, detail)
     if lines and lines[-1]:
         lines.append("")
     lines += _summary(report, paint)
     return "\n".join(paint.finish(line) for line in lines) + "\n"
 
+
+# How much is told of the findings.
+_Detail = Literal["short", "long", "every finding"]
 
 # Rules about skins: their findings are about meshes and vertices.
 _SKIN_RULES = frozenset(rule.code for rule in RULES if rule.judges == "skin")
@@ -70,7 +79,7 @@ class _Paint:
         return line.replace(_PLAIN, "\x1b[0m") if self._codes else line
 
 
-def _file(file: FileReport, paint: _Paint) -> Iterator[str]:
+def _file(file: FileReport, paint: _Paint, detail: _Detail) -> Iterator[str]:
     if file.status != "audited":
         return  # the summary lists them, where a person looks first
     keys, tracks = sum(c.keys for c in file.clips), sum(c.tracks for c in file.clips)
@@ -81,26 +90,75 @@ def _file(file: FileReport, paint: _Paint) -> Iterator[str]:
         yield paint(f"{file.path}  {verdict}{_output_words(file)}{remark}", "quiet")
         return
     yield f"{paint(file.path, 'bold')}  {size}"
-    by_clip = _by_clip(file)
-    for clip, findings in by_clip[:MOST_CLIPS]:
-        yield f"  {clip}"
-        yield from _findings(findings, paint)
-    rest = [finding for _, findings in by_clip[MOST_CLIPS:] for finding in findings]
-    if rest:
-        actions = _count(len(by_clip) - MOST_CLIPS, "action")
-        yield "  " + paint(f"and {actions} more whose findings show less ({_codes(rest)}); {ALL}", "quiet")
-    yield from _listed("ignored", [_ignored_words(ignored) for ignored in file.ignored], paint)
-    yield from _listed("not evaluated", [f"{what}: {why}" for what, why in file.not_evaluated], paint)
-    yield from _repair(file, paint)
+    yield from _all_findings(file.findings, paint, detail)
+    yield from _listed("ignored", [_ignored_words(ignored) for ignored in file.ignored], paint, detail)
+    unjudged = [f"{what}: {why}" for what, why in file.not_evaluated]
+    yield from _listed("not evaluated", unjudged, paint, detail)
+    yield from _repair(file, paint, detail)
     yield ""
 
 
-def _by_clip(file: FileReport) -> list[tuple[str, list[Finding]]]:
+def _all_findings(findings: Sequence[Finding], paint: _Paint, detail: _Detail) -> Iterator[str]:
+    """One by one, by clip; in a long report what many places share is rolled up by rule."""
+    listed, rolled = (list(findings), []) if detail != "long" else _rolled_up(findings)
+    for clip, some in _by_clip(listed):
+        yield f"  {clip}"
+        yield from _findings(some, paint, detail)
+    for alike, of in rolled:
+        yield from _rolled(alike, of, paint)
+
+
+def _rolled_up(findings: Sequence[Finding]) -> tuple[list[Finding], list[tuple[list[Finding], int]]]:
+    """(findings that are listed, (findings of one rule and severity that are not, of how many) each worst first)."""
+    alike: dict[tuple[int, str], list[Finding]] = {}
+    for finding in sorted(findings, key=_badness):
+        alike.setdefault((-SEVERITIES.index(finding.severity), finding.code), []).append(finding)
+    listed: list[Finding] = []
+    rolled: list[tuple[list[Finding], int]] = []
+    for _, some in sorted(alike.items(), key=lambda item: item[0]):
+        most = MOST_ALIKE[some[0].severity]
+        first = some if len(some) <= most else some[:most] if some[0].severity == ERROR else []
+        listed += first
+        if len(first) < len(some):
+            rolled.append((some[len(first) :], len(some)))
+    return listed, rolled
+
+
+def _rolled(findings: Sequence[Finding], of: int, paint: _Paint) -> Iterator[str]:
+    """Findings of one rule and severity in a line, and the worst of them in another."""
+    figures = [(f.figure.value, -n) for n, f in enumerate(findings) if f.figure is not None]
+    worst = findings[-max(figures)[1]] if figures else findings[0]
+    most = f", up to {worst.figure.value:.1f}{_unit(worst.figure.unit)}" if worst.figure is not None else ""
+    more = f"{len(findings):,} more of " if len(findings) < of else ""
+    fixes = Counter(finding.fix for finding in findings)
+    several = ", ".join(f"{fixes[fix]:,} {fix}" for fix in reversed(FIX_KINDS) if fixes[fix])
+    words = _FIX_WORDS[worst.fix] if len(fixes) == 1 else f"fixes: {several}"
+    tag = paint(f"[{worst.severity}, {words}]", worst.severity)
+    yield f"  {more}{worst.code} {worst.rule} on {_spread(findings)}{most}: {MORE}  {tag}"
+    where = " · ".join(dict.fromkeys(filter(None, (worst.action, *worst.message.splitlines()))))
+    yield "    " + paint(f"the worst: {visible(where)}", "quiet")
+
+
+def _spread(findings: Sequence[Finding]) -> str:
+    """On how many bones of how many actions some findings of a rule are, or on how many meshes."""
+    if findings[0].about == "skin":
+        meshes = len({finding.owner for finding in findings})
+        return f"{meshes:,} {'mesh' if meshes == 1 else 'meshes'}"
+    bones = {bone or finding.owner or finding.data_path for finding in findings for bone in finding.bones}
+    actions = {(finding.action, finding.slot) for finding in findings}
+    return f"{_count(len(bones), 'bone')} of {_count(len(actions), 'action')}"
+
+
+def _unit(unit: str) -> str:
+    return unit if unit == "°" else f" {unit}"
+
+
+def _by_clip(findings: Sequence[Finding]) -> list[tuple[str, list[Finding]]]:
     groups: dict[str, list[Finding]] = {}
-    for finding in file.findings:
+    for finding in findings:
         groups.setdefault(_clip_words(finding), []).append(finding)
-    for findings in groups.values():
-        findings.sort(key=_badness)
+    for some in groups.values():
+        some.sort(key=_badness)
     return sorted(groups.items(), key=lambda item: (_badness(item[1][0]), item[0]))
 
 
@@ -134,31 +192,45 @@ def _scores(finding: Finding) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     return np.zeros(len(finding.occurrences))
 
 
-def _findings(findings: Sequence[Finding], paint: _Paint) -> Iterator[str]:
-    width = min(32, max((_columns(_who(f)) for f in findings[:MOST_FINDINGS]), default=0))
-    for finding in findings[:MOST_FINDINGS]:
+def _findings(findings: Sequence[Finding], paint: _Paint, detail: _Detail) -> Iterator[str]:
+    width = min(32, max((_columns(_who(f)) for f in findings), default=0))
+    for finding in findings:
         o = finding.occurrences
-        severities = np.array([SEVERITIES.index(s) for s in o.severity.tolist()])
-        order = np.lexsort((np.arange(len(o)), -_scores(finding), -severities))[:MOST_OCCURRENCES]
         who = _who(finding) + " " * (width - _columns(_who(finding)))
-        if not len(o) or finding.about == "skin":
+        order = _worst_places(finding)[: 1 if detail == "long" else MOST_OCCURRENCES]
+        if not len(o) or finding.about == "skin" or finding.headline:
             # A mesh has one fault on thousands of vertices: its message counts them and names the worst.
-            says = finding.message.removeprefix(f"{_who(finding)}: ")
+            says = visible(finding.message).removeprefix(_who(finding)).lstrip(":, ")
             yield f"    {who}  {says}  {_tag(finding, finding.severity, finding.fix, paint)}"
-            continue
-        for i in order.tolist():
-            says = f"{finding.where(i)}: {finding.what(i)}"
-            severity, fix = SEVERITIES[int(o.codes[i, 1])], FIX_KINDS[int(o.codes[i, 2])]
-            yield f"    {who}  {says}  {_tag(finding, severity, fix, paint)}"
+            if detail != "every finding" or finding.locator != "keys of a bone":
+                continue
+            order = _worst_of_each_bone(finding)
             who = " " * width
-        if finding.locked or finding.caution:
+        rest = len(o) - len(order)
+        for i in order:
+            says = f"{finding.where(i)}: {finding.what(i)}"
+            more = f" (and {rest:,} more)" if detail == "long" and rest else ""
+            severity, fix = SEVERITIES[int(o.codes[i, 1])], FIX_KINDS[int(o.codes[i, 2])]
+            yield f"    {who}  {says}{more}  {_tag(finding, severity, fix, paint)}"
+            who = " " * width
+        if (finding.locked or finding.caution) and not finding.headline:
             yield f"    {'':<{width}}  {paint(visible(finding.locked or finding.caution), 'quiet')}"
-        if len(o) > len(order) > 1:
-            yield f"    {'':<{width}}  {paint(f'and {len(o) - len(order):,} more', 'quiet')}"
-    rest = findings[MOST_FINDINGS:]
-    if rest:
-        more = f"and {len(rest):,} more that show less ({_codes(rest)}); {ALL}"
-        yield f"    {paint(more, 'quiet')}"
+        if rest > 0 and detail != "long":
+            yield f"    {'':<{width}}  {paint(f'and {rest:,} more', 'quiet')}"
+
+
+def _worst_places(finding: Finding) -> list[int]:
+    """The numbers of its places, the worst first."""
+    o = finding.occurrences
+    order: list[int] = np.lexsort((np.arange(len(o)), -_scores(finding), -o.codes[:, 1].astype(np.int64))).tolist()
+    return order
+
+
+def _worst_of_each_bone(finding: Finding) -> list[int]:
+    first: dict[tuple[str, str], int] = {}
+    for number in _worst_places(finding):
+        first.setdefault(finding.whose(number), number)
+    return list(first.values())
 
 
 def _ignored_words(ignored: Ignored) -> str:
@@ -166,15 +238,11 @@ def _ignored_words(ignored: Ignored) -> str:
     return f"{finding.code} {_who(finding)}: {ignored.reason or 'no reason given'}"
 
 
-def _codes(findings: Sequence[Finding]) -> str:
-    codes = Counter(finding.code for finding in findings)
-    return ", ".join(f"{code} × {number:,}" for code, number in sorted(codes.items()))
-
-
 def _who(finding: Finding) -> str:
     if finding.about == "skin":
         return visible(finding.bone or finding.owner)
-    return visible(finding.bone or finding.data_path or finding.owner or "(the whole clip)")
+    several = finding.locator == "keys of a bone"
+    return visible(finding.bone or (finding.owner if several else "") or finding.data_path or "(the whole clip)")
 
 
 def _columns(text: str) -> int:
@@ -186,7 +254,7 @@ def _tag(finding: Finding, severity: Severity, fix: FixKind, paint: _Paint) -> s
     return paint(f"[{finding.code} {finding.rule}, {severity}, {_FIX_WORDS.get(fix, fix)}]", severity)
 
 
-def _repair(file: FileReport, paint: _Paint) -> Iterator[str]:
+def _repair(file: FileReport, paint: _Paint, detail: _Detail) -> Iterator[str]:
     repair = file.repair
     if repair is None:
         return
@@ -198,7 +266,7 @@ def _repair(file: FileReport, paint: _Paint) -> Iterator[str]:
             continue
         on = f" on {_count(applied.tracks, 'track')}" if applied.tracks else ""
         yield f"  repaired {applied.code}: {_count(applied.keys_changed, 'key')}{on}"
-    yield from _listed("refused", [f"{r.code} {r.data_path}: {r.why}".strip() for r in repair.refused], paint)
+    yield from _listed("refused", [f"{r.code} {r.data_path}: {r.why}".strip() for r in repair.refused], paint, detail)
     if repair.skin_proof.vertices:
         skin = repair.skin_proof
         where = f" (frame {frame_words(skin.moved_frame)})" if skin.moved_mm > 0.0 else ""
@@ -216,16 +284,16 @@ def _repair(file: FileReport, paint: _Paint) -> Iterator[str]:
             f"largest change between keys {p.max_between_change_deg:.1f}°{added}{removed}",
             "good",
         )
-        yield from _listed("changed on purpose, not measured", list(p.not_measured), paint)
+        yield from _listed("changed on purpose, not measured", list(p.not_measured), paint, detail)
     if file.after is not None:
         yield f"  {_tally(file.findings)} → {_tally(file.after.findings)}{_output_words(file)}"
-        serious = sorted((f for f in file.after.findings if f.severity != NOTE), key=_badness)
+        serious = [f for f in file.after.findings if f.severity != NOTE]
         known = {_place(file, f) for f in file.findings}
         for title, is_known in (("still there", True), ("new", False)):
             some = [f for f in serious if (_place(file, f) in known) == is_known]
             if some:
                 yield f"  {title}:"
-                yield from _findings(some[:MOST_LISTED], paint)
+                yield from (f"  {line}" for line in _all_findings(some, paint, detail))
     if repair.remark:
         yield f"  {repair.remark}"
 
@@ -249,11 +317,12 @@ def _tally(findings: Sequence[Finding]) -> str:
     return ", ".join(_count(n, s) for s, n in counts if n) or "clean"
 
 
-def _listed(title: str, lines: Sequence[str], paint: _Paint) -> Iterator[str]:
-    for line in lines[:MOST_LISTED]:
+def _listed(title: str, lines: Sequence[str], paint: _Paint, detail: _Detail) -> Iterator[str]:
+    every = detail == "every finding"
+    for line in lines if every else lines[:MOST_LISTED]:
         yield f"  {title}: {line}"
-    if len(lines) > MOST_LISTED:
-        more = f"{title}: and {len(lines) - MOST_LISTED:,} more ({ALL})"
+    if len(lines) > MOST_LISTED and not every:
+        more = f"{title}: and {len(lines) - MOST_LISTED:,} more: {MORE}"
         yield f"  {paint(more, 'quiet')}"
 
 

@@ -68,9 +68,10 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
     if not len(which):
         return []
     swing = sweep(clip, keys, steps, which)
-    # As a blend of the components would play it; the same as swept except where the format slerps.
-    by_components = 360.0 / np.pi * np.arccos(np.clip(steps.dot[which], -1.0, 1.0))
     constant, slerp = steps.constant[which], steps.slerp[which]
+    # As a blend of the components plays it; where the format slerps, as one would.
+    blended = 360.0 / np.pi * np.arccos(np.clip(steps.dot[which], -1.0, 1.0))
+    by_components = np.where(slerp, blended, swing.swept_deg)
     kind = classes(
         [
             constant,
@@ -136,7 +137,7 @@ RULE: Rule[Clip] = Rule(
         "ambiguous",
         "harmless",
     ),
-    leading="swept_deg",
+    leading="by_components_deg",
     limits=LIMITS,
     phase=PHASE_SIGNS,
     remedy="Negates keys, with their handles, so that each lies on the side of the key before; every keyed pose stays.",

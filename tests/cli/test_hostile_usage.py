@@ -356,7 +356,7 @@ def test_a_second_ctrl_c_never_leaves_a_changed_file_that_is_said_to_be_skipped(
     with monkeypatch.context() as patch:
         patch.setattr(f"quat_audit.run.publish.{moment}", pressed)
         said: list[Report] = []
-        patch.setattr(cli.reports, "parts", lambda name, report, color: iter(said.append(report) or ()))
+        patch.setattr(cli.reports, "parts", lambda name, report, **_: iter(said.append(report) or ()))
         assert cli.main(["fix", "in", "--in-place", "--format", "json"]) == 2
     first, second = said[0].files
     if moment == "_same_bytes":  # nothing was touched yet

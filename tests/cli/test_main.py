@@ -302,3 +302,24 @@ def test_names_that_no_encoding_can_show_do_not_stop_a_report(folder: Path) -> N
             assert len(json.loads((folder / "r.json").read_text(encoding="utf-8"))["files"]) == 3
         elif extra:
             assert len(json.loads(run.stdout)["files"]) == 3
+
+
+def chain(path: Path, joints: int, angles: list[float]) -> Path:
+    """A BVH file with a chain of joints that all turn alike."""
+    body = "{ OFFSET 0 1 0 CHANNELS 3 Zrotation Xrotation Yrotation "
+    tree = "".join(f"{'JOINT' if n else 'ROOT'} J{n}\n{body}" for n in range(joints)) + "End Site { OFFSET 0 1 0 }"
+    rows = "".join(" ".join([f"{angle:.6f} 0 0"] * joints) + "\n" for angle in angles)
+    head = f"MOTION\nFrames: {len(angles)}\nFrame Time: 0.0333333\n"
+    path.write_text(f"HIERARCHY\n{tree}{'}' * joints}\n{head}{rows}", encoding="utf-8")
+    return path
+
+
+def test_a_long_report_is_rolled_up_unless_verbose_asks_for_all(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    path = chain(tmp_path / "chain.bvh", 31, WRAPPED)
+    for options, lines, rolled in (((), 0, 1), (("--verbose",), 31, 0), (("-v",), 31, 0)):
+        assert run("audit", path, *options) == 1
+        said = capsys.readouterr().out
+        assert said.count("[QA201 euler-wraparound, ") == lines
+        assert said.count("QA201 euler-wraparound on 31 bones of 1 action, up to 3") == rolled
+    _, report = run_json(tmp_path, "audit", path)
+    assert len(report["files"][0]["findings"]) == 31

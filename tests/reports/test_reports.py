@@ -268,3 +268,56 @@ def test_the_parts_of_a_report_are_the_report(files: int) -> None:
     assert "".join(reports.parts("json", report)) == whole
     assert len(list(reports.parts("json", report))) == files + 2
     assert "".join(reports.parts("text", report)) == text.render(report)
+
+
+def many(count: int, severity: Severity, excess: float, *, action: str = "Walk", first: int = 0) -> list[Finding]:
+    """Findings on as many bones; of the first one the second place shows most."""
+    found = [finding(f"B{first + n}", [excess - n, excess - n + 1], [severity] * 2) for n in range(count)]
+    return [replace(f, action=action, worst=1) for f in found]
+
+
+def shown(findings: list[Finding], **options: bool) -> str:
+    return text.render(Report([FileReport("a.blend", findings=findings)]), **options)
+
+
+def test_a_long_report_tells_a_rule_in_a_line_with_its_worst_place() -> None:
+    notes = [*many(20, "note", 40.0), *many(12, "note", 90.0, action="Run")]
+    said = shown(notes)
+    assert "QA104 sign-flip on 20 bones of 2 actions, up to 111.0°: --verbose lists them  [note, safe fix]" in said
+    assert "the worst: Run · B0, frames 17→18 (and 1 more): swings 111.0° where 20.0° suffices" in said
+    assert said.count("suffices") == 1
+    # A few of another severity stand by themselves, above.
+    said = shown([*notes, *many(3, "warning", 300.0), finding("X", [1.0], ["warning"], fix="none")][:-1])
+    assert said.count("[QA104 sign-flip, warning, safe fix]") == 3 and "on 20 bones of 2 actions" in said
+    assert said.index("warning, safe fix") < said.index("on 20 bones")
+    mixed = [*notes[1:], replace(notes[0], fix="none")]
+    assert "[note, fixes: 31 safe, 1 none]" in shown(mixed)
+
+
+@pytest.mark.parametrize("count", [31, 60])
+def test_errors_are_listed_up_to_ten_and_the_rest_is_counted(count: int) -> None:
+    said = shown(many(count, "error", 200.0))
+    assert said.count("[QA104 sign-flip, error, safe fix]") == 10
+    assert f"{count - 10} more of QA104 sign-flip on {count - 10} bones of 1 action, up to 211.0°" in said
+    assert [line.split()[0] for line in said.splitlines() if line.endswith("error, safe fix]")][:10] == [
+        f"B{n}" for n in range(10)
+    ]
+
+
+def test_what_is_not_long_and_what_verbose_asks_for_is_listed() -> None:
+    for findings, options in ((many(30, "note", 40.0), {}), (many(200, "note", 400.0), {"verbose": True})):
+        said = shown(findings, **options)
+        assert "--verbose" not in said
+        assert said.count("[QA104 sign-flip, note, safe fix]") == 2 * len(findings)
+    assert json_report.render(Report()) == json_report.render(Report(), verbose=True)
+
+
+def test_what_a_repair_brings_is_not_called_still_there() -> None:
+    report = full_report()
+    after = report.files[3].after
+    assert after is not None
+    after.findings.append(finding("Toe", [300.0], ["error"]))
+    said = text.render(report)
+    still, new = said.index("  still there:"), said.index("  new:")
+    assert still < said.index("Hand.R", still) < new < said.index("Toe")
+    assert "  new:" not in text.render(full_report())
