@@ -24,6 +24,7 @@ _BYTE_FIRST, _BYTE_LAST = 0xDC80, 0xDCFF
 _COUNTED = {
     "keys": "key", "bones": "bone", "errors": "error", "warnings": "warning", "notes": "note", "findings": "finding",
     "markers": "marker", "channels": "channel", "vertices": "vertex", "meshes": "mesh", "files": "file", "gaps": "gap",
+    "handles": "handle",
 }  # fmt: skip
 _COUNT = re.compile(r"\{(\w+)(:[^{}]*)?\} (" + "|".join(_COUNTED) + r")\b")
 

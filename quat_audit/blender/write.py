@@ -16,6 +16,7 @@ import bpy
 import numpy as np
 
 from ..errors import GoneError, RefusedError
+from ..findings.report import HandleChange, merge_handle_changes
 from ..motion.clip import BEZIER, Clip, Curves
 from ..motion.readers import Connected, Unbound, newly_bound, newly_released
 from ..text import Text, frame_words
@@ -24,6 +25,7 @@ from .read import BlenderClip, find_set
 
 # eBezTriple_KeyframeType and eBezTriple_Handle (DNA_curve_types.h), as foreach_get/foreach_set have them.
 _GENERATED = 5
+_HANDLES = ("FREE", "AUTO", "VECTOR", "ALIGNED", "AUTO_CLAMPED")
 _FREE, _AUTO, _VECTOR, _ALIGNED, _AUTO_CLAMPED = range(5)
 
 # What makes up a key in Blender: (name, width, dtype that needs no conversion).
@@ -48,7 +50,11 @@ _EASING = ("back", "amplitude", "period")
 
 @dataclass(frozen=True)
 class Written:
-    """What `write_clip` did. `skipped`: what could not be set of rotation modes, slots and bones, and why."""
+    """What `write_clip` did.
+
+    `skipped`: what could not be set of rotation modes, slots and bones, and why. `handle_types`: of handles of keys that
+    were there.
+    """
 
     curves_changed: int = 0
     curves_added: int = 0
@@ -57,6 +63,7 @@ class Written:
     slots_bound: int = 0
     bones_released: int = 0
     skipped: tuple[str, ...] = ()
+    handle_types: tuple[HandleChange, ...] = ()
 
     def __bool__(self) -> bool:
         curves = self.curves_changed or self.curves_added or self.curves_removed
@@ -94,8 +101,9 @@ def write_clip(record: BlenderClip, after: Clip) -> Written:
                 )
             )
 
+    retyped: list[HandleChange] = []
     for number, ancestor in edits.changed.items():
-        _write_curve(fcurves[ancestor], before.curves, ancestor, after.curves, number)
+        retyped += _write_curve(fcurves[ancestor], before.curves, ancestor, after.curves, number)
     looks = [_look_of_siblings(fcurves, before.curves, after.curves.data_path[number]) for number in edits.added]
     for ancestor in edits.removed:
         curve_set.fcurves.remove(fcurves[ancestor])  # Blender's pointers to the other curves stay good
@@ -109,6 +117,7 @@ def write_clip(record: BlenderClip, after: Clip) -> Written:
     return Written(
         *(len(edits.changed), len(edits.added), len(edits.removed), modes_set, slots_bound, bones_released),
         skipped=(*skipped, *not_bound, *not_released),
+        handle_types=merge_handle_changes(retyped),
     )
 
 
@@ -220,15 +229,15 @@ def _check(before: Clip, after: Clip, edits: _Edits) -> None:
                 )
 
 
-def _write_curve(fcurve: Any, before: Curves, ancestor: int, after: Curves, number: int) -> None:
+def _write_curve(fcurve: Any, before: Curves, ancestor: int, after: Curves, number: int) -> list[HandleChange]:
+    """Write one curve; the handles whose type it changed."""
     rows, old = after.rows(number), before.rows(ancestor)
     points = fcurve.keyframe_points
     extrapolation = bool(after.linear_extrapolation[number]) != bool(before.linear_extrapolation[ancestor])
     if extrapolation:
         fcurve.extrapolation = "LINEAR" if after.linear_extrapolation[number] else "CONSTANT"
     if not _same_keys(before, ancestor, after, number):
-        _rebuild(points, after, number, _inserted_handles(before, ancestor, after, number))
-        return
+        return _rebuild(points, after, number, _inserted_handles(before, ancestor, after, number))
     for name, values, was in _arrays(before, after):
         # Setting the extrapolation makes Blender compute automatic handles anew: put them back.
         if extrapolation or not _equal(values[rows], was[old]):
@@ -238,6 +247,7 @@ def _write_curve(fcurve: Any, before: Curves, ancestor: int, after: Curves, numb
         points.foreach_get("type", types)
         types[after.marked[rows]] = _GENERATED
         points.foreach_set("type", types)
+    return []
 
 
 def _inserted_handles(before: Curves, ancestor: int, after: Curves, number: int) -> tuple[Any, Any] | None:
@@ -262,8 +272,8 @@ def _inserted_handles(before: Curves, ancestor: int, after: Curves, number: int)
     return moved[0], moved[1]
 
 
-def _rebuild(points: Any, after: Curves, number: int, moved: tuple[Any, Any] | None) -> None:
-    """Replace all keys: what a kept key has beyond the clip's arrays goes with it."""
+def _rebuild(points: Any, after: Curves, number: int, moved: tuple[Any, Any] | None) -> list[HandleChange]:
+    """Replace all keys: what a kept key has beyond the clip's arrays goes with it, but the handle types returned."""
     rows = after.rows(number)
     origin, marked = after.origin[rows], after.marked[rows]
     made, at = origin < 0, np.maximum(origin, 0)
@@ -277,8 +287,9 @@ def _rebuild(points: Any, after: Curves, number: int, moved: tuple[Any, Any] | N
         attributes[name][made] = 0  # of handle types: FREE; not selected
     attributes["type"][made | marked] = _GENERATED
     _take(attributes, after, rows, made)
+    left, right = attributes["handle_left_type"][:, 0], attributes["handle_right_type"][:, 0]
+    were = left.copy(), right.copy()
     if moved is not None:
-        left, right = attributes["handle_left_type"][:, 0], attributes["handle_right_type"][:, 0]
         either = moved[0] | moved[1]
         for types, this in ((left, moved[0]), (right, moved[1])):
             # Automatic handles come in pairs, one tangent through the key: if one moved, neither is automatic.
@@ -286,10 +297,17 @@ def _rebuild(points: Any, after: Curves, number: int, moved: tuple[Any, Any] | N
             types[this & (types == _VECTOR)] = _FREE
     points.clear()
     if not count:
-        return
+        return []
     points.add(count)
     for name, _, _ in _KEY:
         points.foreach_set(name, np.ascontiguousarray(attributes[name]).ravel())
+    return _retyped(np.concatenate(were), np.concatenate((left, right)))
+
+
+def _retyped(were: Any, are: Any) -> list[HandleChange]:
+    """Handles (N,) whose type differs, by their types."""
+    pairs, counts = np.unique(np.stack([were, are])[:, were != are], axis=1, return_counts=True)
+    return [HandleChange(_HANDLES[a], _HANDLES[b], int(n)) for a, b, n in zip(*pairs.tolist(), counts, strict=True)]
 
 
 def _take(attributes: dict[str, Any], after: Curves, rows: slice, made: Any) -> None:

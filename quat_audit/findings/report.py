@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
@@ -38,6 +39,28 @@ class Refused:
     code: str
     data_path: str
     why: str
+
+
+@dataclass(frozen=True, order=True)
+class HandleChange:
+    """Handles of authored keys whose type had to change (Blender's names), for the shape of the curve to stay."""
+
+    was: str
+    now: str
+    handles: int
+
+
+def merge_handle_changes(changes: Iterable[HandleChange]) -> tuple[HandleChange, ...]:
+    """One for each pair of types, sorted."""
+    counts: Counter[tuple[str, str]] = Counter()
+    for change in changes:
+        counts[change.was, change.now] += change.handles
+    return tuple(HandleChange(was, now, count) for (was, now), count in sorted(counts.items()))
+
+
+def handle_words(changes: Sequence[HandleChange]) -> str:
+    """ "AUTO_CLAMPED → ALIGNED", of more than one with their numbers."""
+    return ", ".join(f"{c.was} → {c.now}" + (f" × {c.handles:,}" if len(changes) > 1 else "") for c in changes)
 
 
 @dataclass(frozen=True)
@@ -143,6 +166,7 @@ class FileRepair:
 
     applied: list[Applied] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
+    handle_types: tuple[HandleChange, ...] = ()
     proof: Proof = Proof()
     output: str | None = None
     backup: str | None = None

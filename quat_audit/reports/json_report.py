@@ -172,6 +172,8 @@ def _repair(repair: FileRepair) -> dict[str, Any]:
         },
         "output": repair.output,
     }
+    if repair.handle_types:
+        entry["handle_types"] = [{"from": c.was, "to": c.now, "handles": c.handles} for c in repair.handle_types]
     if repair.skin_proof.vertices:
         entry["skin_proof"] = {
             "vertices_changed": int(repair.skin_proof.vertices),

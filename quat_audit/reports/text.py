@@ -12,7 +12,7 @@ import numpy as np
 
 from ..findings.finding import ERROR, FIX_KINDS, NOTE, SAFE, SEVERITIES, UNSAFE, WARNING, Finding, FixKind, Severity
 from ..findings.fingerprint import identity
-from ..findings.report import INTERRUPTED, FileReport, Ignored, Report, summary
+from ..findings.report import INTERRUPTED, FileReport, Ignored, Report, handle_words, summary
 from ..rules import RULES
 from ..text import frame_words, visible
 
@@ -266,6 +266,10 @@ def _repair(file: FileReport, paint: _Paint, detail: _Detail) -> Iterator[str]:
             continue
         on = f" on {_count(applied.tracks, 'track')}" if applied.tracks else ""
         yield f"  repaired {applied.code}: {_count(applied.keys_changed, 'key')}{on}"
+    if repair.handle_types:
+        handles = sum(change.handles for change in repair.handle_types)
+        types = handle_words(repair.handle_types)
+        yield f"  type changed on {_count(handles, 'handle')} beside inserted keys: {types}"
     yield from _listed("refused", [f"{r.code} {r.data_path}: {r.why}".strip() for r in repair.refused], paint, detail)
     if repair.skin_proof.vertices:
         skin = repair.skin_proof

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from ..findings.report import Proof, Refused, SkinProof
+from ..findings.report import HandleChange, Proof, Refused, SkinProof, handle_words
 from ..motion.clip import Clip
 from ..rules import RULES
 from ..text import Text, frame_words
@@ -31,6 +31,7 @@ class Outcome:
     proof: Proof = field(default_factory=Proof)
     weights: set[str] = field(default_factory=set)  # codes of the rules that changed weights
     meshes: list[SkinProof] = field(default_factory=list)  # of each mesh that changed
+    handle_types: tuple[HandleChange, ...] = ()
     refused: list[Refused] = field(default_factory=list)
     outdated: int = 0  # findings that the file does not have any more
     failed: list[Text] = field(default_factory=list)
@@ -53,6 +54,10 @@ class Outcome:
         if self.proof.worst_before_deg or self.proof.worst_after_deg:
             was, now = self.proof.worst_before_deg, self.proof.worst_after_deg
             found.append(Text("worst in-between was {was:.1f}°, now {now:.1f}°", {"was": was, "now": now}))
+        if self.handle_types:
+            handles = sum(change.handles for change in self.handle_types)
+            values = {"handles": handles, "types": handle_words(self.handle_types)}
+            found.append(Text("type changed on {handles} handles beside inserted keys: {types}", values))
         return found
 
     def _of_weights(self) -> list[Text]:

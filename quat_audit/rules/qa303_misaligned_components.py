@@ -15,7 +15,8 @@ a warning from 1° on.
 
 ## Fix
 Safe: every component is keyed at the union of the times, with the value its own curve has there; Bézier segments
-are split exactly, so nothing moves. Authored times never shift. Inserted keys are marked.
+are split exactly, so nothing moves. Authored times never shift. Inserted keys are marked. The handles beside them get
+shorter, so that automatic ones become ALIGNED and VECTOR ones FREE: the report says how many.
 
 ## Known limits
 Euler channels are independent by nature and not reported. Segments with an easing equation, Bézier segments whose

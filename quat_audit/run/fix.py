@@ -99,6 +99,7 @@ def fix_opened(report: FileReport, opened: Opened, target: Target, settings: Set
     with staging(target, opened.names(), beside=opened.beside) as (folder, name):
         saved = opened.save(folder, name, edited, [done.subject.skin for done in weights])
         _note_refusals(report, saved, changes)
+        report.repair.handle_types = saved.handle_types
         result = _read_again(folder / name, settings.via)
         if other_kind:
             result = _as_imported(result, opened)

@@ -21,7 +21,7 @@ from ..files import fbx
 from ..files.bvh import reading as bvh
 from ..files.gltf import reading as gltf
 from ..files.raw_file import RawFile, Unwritten
-from ..findings.report import ReadVia
+from ..findings.report import HandleChange, ReadVia, merge_handle_changes
 from ..motion.clip import Clip
 from ..skinning.skin import PosedSkin, Skin
 from ..text import Text
@@ -54,7 +54,7 @@ class Saved:
     """Files that were written to a folder: changed by the repair, and copied along so that they work.
 
     ``libraries`` are files that the main one links and that stay where they are; ``dropped`` are the actions that
-    Blender did not save.
+    Blender did not save; ``handle_types`` are those that could not stay.
     """
 
     changed: tuple[Staged, ...]
@@ -63,6 +63,7 @@ class Saved:
     remark: str = ""
     libraries: tuple[Path, ...] = ()
     dropped: frozenset[str] = frozenset()
+    handle_types: tuple[HandleChange, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -292,9 +293,11 @@ def _open_in_blender(path: Path) -> Opened:
             shutil.copyfile(path, staged.path)
             return Saved((staged,), libraries=saving.libraries())
         remarks = []
+        retyped: list[HandleChange] = []
         for record, new in changes:
             written = write.write_clip(record, new)
             remarks += [str(skipped) for skipped in written.skipped]
+            retyped += written.handle_types
         for skinned, weighted in weights:
             skin.write_weights(skinned, weighted)
         if not is_blend:
@@ -308,7 +311,13 @@ def _open_in_blender(path: Path) -> Opened:
         complaint = scene.save_blend(staged.path, compress=not is_blend or scene.is_compressed(path))
         if complaint:
             remarks.append(f"Blender saved it, but said: {complaint}")
-        return Saved((staged,), remark="; ".join(remarks), libraries=libraries, dropped=dropped)
+        return Saved(
+            (staged,),
+            remark="; ".join(remarks),
+            libraries=libraries,
+            dropped=dropped,
+            handle_types=merge_handle_changes(retyped),
+        )
 
     return Opened(
         clips=clips,

@@ -13,7 +13,7 @@ from ..audit.settings import Settings
 from ..blender import read, users, write
 from ..blender.read import BlenderClip
 from ..errors import GoneError, RefusedError, reason_of
-from ..findings.report import Refused, merge_proofs
+from ..findings.report import Refused, merge_handle_changes, merge_proofs
 from ..motion.clip import Clip
 from ..motion.edit import with_origins
 from ..results.memory import RESULTS
@@ -83,6 +83,7 @@ def _repair_clip(record: BlenderClip, rows: Sequence[Row], settings: Settings, u
             stored = read.read_again(record)
             _account(before, stored.clip, done, auditing.address_of(record), unsafe, outcome)
             outcome.refused += [Refused("", "", why) for why in written.skipped]
+            outcome.handle_types = merge_handle_changes([*outcome.handle_types, *written.handle_types])
             outcome.edits.append((auditing.address_of(record), before, with_origins(stored.clip, done.subject)))
             record = stored
     RESULTS.replace_one(auditing.audit_record(record, settings))

@@ -3,13 +3,19 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from quat_audit import api
+from quat_audit.audit.settings import Settings
 from quat_audit.errors import GoneError, RefusedError
+from quat_audit.findings.report import HandleChange, Report
 from quat_audit.motion.clip import Clip, Cycles
+from quat_audit.reports import FORMATS
+from quat_audit.rules.qa303_misaligned_components import RULE as QA303
 
 bpy = pytest.importorskip("bpy")
 
@@ -205,7 +211,8 @@ def test_inserted_key_takes_everything_along(rig):
     before, record = states(), one()
     curve = int(record.clip.tracks.curves[0][1])
     after = with_key_inserted(record.clip, curve, after_key=1, frame=15.0, value=0.25)
-    assert write.write_clip(record, after) == write.Written(curves_changed=1)
+    retyped = (HandleChange("AUTO_CLAMPED", "ALIGNED", 4),)
+    assert write.write_clip(record, after) == write.Written(curves_changed=1, handle_types=retyped)
     fcurve = build.fcurves_of(bpy.data.actions[0]).find(PATH, index=1)
     keys = list(fcurve.keyframe_points)
     assert [k.co[0] for k in keys] == [1, 11, 15, 21, 31]
@@ -231,6 +238,37 @@ def test_inserted_key_takes_everything_along(rig):
     assert {k: v for k, v in states().items() if k != (PATH, 1)} == before
     again = read.read_again(record).clip
     np.testing.assert_array_equal(again.curves.co, after.curves.co)
+
+
+def handle_types() -> dict[tuple[str, int, float, str], str]:
+    """The type of each handle by its curve, frame and side."""
+    return {
+        (c.data_path, c.array_index, k.co[0], side): getattr(k, f"handle_{side}_type")
+        for c in build.fcurves_of(bpy.data.actions[0])
+        for k in c.keyframe_points
+        for side in ("left", "right")
+    }
+
+
+def test_a_repair_counts_the_handles_whose_type_is_another_in_the_written_file(rig, tmp_path):
+    fcurve = build.fcurves_of(rig.animation_data.action).find(PATH, index=2)
+    fcurve.keyframe_points.remove(fcurve.keyframe_points[1])
+    for number, kind in enumerate(("AUTO", "VECTOR", "FREE")):
+        key = fcurve.keyframe_points[number]
+        key.handle_left_type = key.handle_right_type = kind
+    fcurve.update()
+    was = handle_types()
+    open.save_blend(tmp_path / "rig.blend", compress=False)
+    report = api.fix_file(tmp_path / "rig.blend", Settings((QA303,)), output=tmp_path / "fixed.blend")
+    open.open_blend(tmp_path / "fixed.blend")
+    now = handle_types()
+    assert set(now) - set(was) == {(PATH, 2, 11.0, "left"), (PATH, 2, 11.0, "right")}
+    other = Counter((kind, now[key]) for key, kind in was.items() if now[key] != kind)
+    assert other == {("AUTO", "ALIGNED"): 2, ("VECTOR", "FREE"): 1}
+    assert {(c.was, c.now): c.handles for c in report.repair.handle_types} == other
+    said = FORMATS["text"](Report([report]))
+    assert "type changed on 3 handles beside inserted keys: AUTO → ALIGNED × 2, VECTOR → FREE × 1" in said
+    assert '"from": "VECTOR"' in FORMATS["json"](Report([report]))
 
 
 def test_insertion_leaves_handles_that_did_not_move_automatic(rig):

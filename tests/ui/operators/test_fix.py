@@ -47,13 +47,46 @@ def test_the_proof_knows_which_keys_a_repair_added(said) -> None:
     for index in range(4):
         step = 2 if index == 3 else 1
         frames, values = 1.0 + 6.0 * np.arange(9), [q[index] for q in quaternions]
-        build.make_curve(fcurves, path, index, frames[::step], values[::step])
+        curve = build.make_curve(fcurves, path, index, frames[::step], values[::step], "BEZIER")
+        for key in curve.keyframe_points:
+            key.handle_left_type = key.handle_right_type = "AUTO_CLAMPED"
+        curve.update()
     rig.animation_data_create()
     build.assign(rig.animation_data, bpy.data.actions["Walk"])
     scenes.audit()
     assert bpy.ops.quat_audit.fix_safe("EXEC_DEFAULT") == {"FINISHED"}
     assert {len(c.keyframe_points) for c in build.fcurves_of(bpy.data.actions["Walk"])} == {9}
-    assert "keyed poses changed by 0.000°" in said()[-1]
+    told = said()[-1]
+    assert "keyed poses changed by 0.000°" in told
+    keys = [k for c in build.fcurves_of(bpy.data.actions["Walk"]) for k in c.keyframe_points if k.type != "GENERATED"]
+    aligned = sum(kind == "ALIGNED" for k in keys for kind in (k.handle_left_type, k.handle_right_type))
+    assert aligned and f"type changed on {aligned} handles beside inserted keys: AUTO_CLAMPED → ALIGNED" in told
+
+
+def test_what_does_not_show_is_one_row_that_is_fixed_gone_to_and_ignored_as_one(said) -> None:
+    rig = build.make_rig("Rig", ("Arm", "Leg", "Toe"))
+    fcurves = build.make_fcurves("Walk", "Rig")
+    for bone, length in (("Arm", 1.002), ("Leg", 1.003), ("Toe", 1.5)):
+        scenes.key(fcurves, bone, np.array([scenes.turned(20.0 * n) for n in range(4)]) * [[1], [length], [1], [1]])
+    rig.animation_data_create()
+    build.assign(rig.animation_data, bpy.data.actions["Walk"])
+    scenes.audit()
+    assert sorted(scenes.labels()) == ["2 bones", "Toe"]
+    scenes.choose("2 bones", "QA103")
+    shown = draw_all().text
+    assert "Told together: each is below 0.1°" in shown and "Leg, frame 11" in shown
+    assert bpy.ops.quat_audit.occurrence_step("EXEC_DEFAULT") == {"FINISHED"}
+    assert said()[-1].startswith("Info: Arm, frame 11: ") and rig.data.bones.active.name == "Arm"
+    assert bpy.ops.quat_audit.ignore("EXEC_DEFAULT", reason="rounding") == {"FINISHED"}
+    assert scenes.labels() == ["Toe"]
+    assert bpy.ops.quat_audit.unignore("EXEC_DEFAULT") == {"FINISHED"}
+    scenes.choose("2 bones", "QA103")
+    before = scenes.values(bpy.data.actions["Walk"])
+    assert bpy.ops.quat_audit.fix_active("EXEC_DEFAULT") == {"FINISHED"}
+    told = [line for line in said() if "normalized" in line]
+    assert "2 keys normalized on 2 bones" in told[-1] and scenes.labels() == ["Toe"]
+    after = scenes.values(bpy.data.actions["Walk"])
+    assert {path.split('"')[1] for path, index in before if before[path, index] != after[path, index]} == {"Arm", "Leg"}
 
 
 def test_fix_this_leaves_the_other_bones_alone(said) -> None:
