@@ -79,7 +79,7 @@ def test_the_sentences_of_a_rule_speak_of_what_it_measures(rule: Rule) -> None:
         assert not rule.leading or (rule.leading in o.measures and unit_of(rule.leading)), rule.leading
         assert o.kinds == rule.kinds and o.codes[:, 3].max() < len(rule.sentences)
         unused = set(dict(o.names)) - set().union(*map(_placeholders, (*rule.sentences, finding.headline)))
-        unused -= {"bone", "data_path"}  # which say whose a place is
+        unused -= {"bone", "path"}  # which say whose a place is
         assert unused == set(), "names are there for the sentences only"
 
 

@@ -9,7 +9,7 @@ from typing import Final
 
 import numpy as np
 
-from ..findings.finding import FIX_KINDS, NOTE, Finding, Occurrences, unit_of, worst_place
+from ..findings.finding import FIX_KINDS, NOTE, Finding, Occurrences, joined, unit_of, worst_place
 
 # Rules that find the same slight thing on every track of a file: lengths that an exporter rounded, dead channels of
 # bones that never moved.
@@ -29,7 +29,7 @@ def is_noise(finding: Finding) -> bool:
 
 def grouped(members: Sequence[Finding]) -> Finding:
     """One finding for several of a rule and a clip; each of its places tells its bone and data path."""
-    places = _joined(members)
+    places = joined([_told_apart(member) for member in members])
     worst = worst_place(places, places.measured[members[0].leading])
     most = float(np.abs(places.measured[members[0].leading]).max())
     tracks = "1 track" if len(members) == 1 else f"{len(members):,} tracks"
@@ -49,19 +49,10 @@ def grouped(members: Sequence[Finding]) -> Finding:
     )
 
 
-def _joined(members: Sequence[Finding]) -> Occurrences:
-    parts = [member.occurrences for member in members]
-    names: dict[str, list[str]] = {name: [] for name in dict.fromkeys([*dict(parts[0].names), "bone", "data_path"])}
-    for member, part in zip(members, parts, strict=True):
-        whose = [member.whose(number) for number in range(len(part))]
-        own = {**dict(part.names), "bone": [bone for bone, _ in whose], "data_path": [path for _, path in whose]}
-        for name in names:
-            names[name] += own[name]
-    return replace(
-        parts[0],
-        frames=np.concatenate([part.frames for part in parts]),
-        rows=np.concatenate([part.rows for part in parts]),
-        codes=np.concatenate([part.codes for part in parts]),
-        values=np.concatenate([part.values for part in parts]),
-        names=tuple((name, tuple(texts)) for name, texts in names.items()),
-    )
+def _told_apart(finding: Finding) -> Occurrences:
+    """Its places, each with its bone and data path."""
+    places = finding.occurrences
+    if finding.several:
+        return places
+    own = (("bone", (finding.bone,) * len(places)), ("path", (finding.data_path,) * len(places)))
+    return replace(places, names=(*places.names, *own))

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..findings.finding import FIX_KINDS, NONE, SEVERITIES, Finding, Occurrences, worst_place
+from ..findings.finding import FIX_KINDS, NONE, SEVERITIES, Finding, joined, worst_place
 from ..motion.clip import Clip
 from ..motion.readers import Reader, players, playing, readers_of_way, views
 from ..rules.rule import Limits, Rule
@@ -52,7 +52,7 @@ def _merged(rule: Rule[Clip], own: Finding | None, other: Finding, who: list[Rea
             worse[known[row]] = number
     if not fresh and not worse:
         return own
-    both = _joined(own.occurrences, theirs.at(np.array([*worse.values(), *fresh], dtype=np.int64)))
+    both = joined([own.occurrences, theirs.at(np.array([*worse.values(), *fresh], dtype=np.int64))])
     # What is graded higher there keeps the fix of the place: it is the same step.
     both.codes[len(own.occurrences) : len(own.occurrences) + len(worse), 2] = own.occurrences.codes[list(worse), 2]
     keep = np.setdiff1d(np.arange(len(both)), list(worse))
@@ -64,15 +64,4 @@ def _merged(rule: Rule[Clip], own: Finding | None, other: Finding, who: list[Rea
         severity=SEVERITIES[int(both.codes[:, 1].max())],
         occurrences=both,
         worst=worst_place(both, weight),
-    )
-
-
-def _joined(a: Occurrences, b: Occurrences) -> Occurrences:
-    return replace(
-        a,
-        frames=np.concatenate([a.frames, b.frames]),
-        rows=np.concatenate([a.rows, b.rows]),
-        codes=np.concatenate([a.codes, b.codes]),
-        values=np.concatenate([a.values, b.values]),
-        names=tuple((name, (*mine, *theirs)) for (name, mine), (_, theirs) in zip(a.names, b.names, strict=True)),
     )

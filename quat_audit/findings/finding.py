@@ -75,7 +75,7 @@ class Occurrences:
         kinds: the classes that the rule knows, the worst first.
         measures: (M,) names of the columns of `values`. A name carries its unit (``swept_deg``).
         names: name → N texts that the sentences need beside the figures: a bone, a mode. Where a finding is about more
-            than one channel, "bone" and "data_path" say whose each place is.
+            than one channel, "bone" and "path" say whose each place is.
     """
 
     frames: Floats
@@ -155,6 +155,17 @@ class Occurrences:
         codes = self.codes.copy()
         codes[which, 2] = FIX_KINDS.index(NONE)
         return replace(self, codes=codes)
+
+
+def joined(parts: Sequence[Occurrences]) -> Occurrences:
+    """The places of several findings of one rule, in their order; ValueError where they have other names."""
+    if len({tuple(name for name, _ in part.names) for part in parts}) > 1:
+        raise ValueError("places of several kinds")
+    arrays = {
+        name: np.concatenate([getattr(part, name) for part in parts]) for name in ("frames", "rows", "codes", "values")
+    }
+    names = tuple((name, tuple(t for part in parts for t in dict(part.names)[name])) for name, _ in parts[0].names)
+    return replace(parts[0], **arrays, names=names)
 
 
 def make_occurrences(
@@ -278,12 +289,6 @@ class Finding:
         return hash((self.code, self.action, self.slot, self.owner, self.data_path, len(self.occurrences)))
 
     @property
-    def paths(self) -> tuple[str, ...]:
-        """The data paths of what it is about: of a finding about several channels those of all its places."""
-        members = dict(self.occurrences.names).get("path", ())
-        return tuple(dict.fromkeys(members)) or (self.data_path,)
-
-    @property
     def message(self) -> str:
         """Who, where and what, in English, of the worst place."""
         why = self.locked or self.caution
@@ -306,23 +311,25 @@ class Finding:
         row = int(self.occurrences.rows[self.worst])
         return self.headline.format(**values, frame=frame, count=len(self.occurrences), row=row)
 
+    @property
+    def several(self) -> bool:
+        """Whether it is about more than one channel, so that each place tells its own."""
+        return "path" in dict(self.occurrences.names)
+
     def whose(self, number: int) -> tuple[str, str]:
         """(bone, data path) of one place."""
         names = dict(self.occurrences.names)
-        if "data_path" not in names:
-            return self.bone, self.data_path
-        return names["bone"][number], names["data_path"][number]
+        return (names["bone"][number], names["path"][number]) if self.several else (self.bone, self.data_path)
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The data paths of its places, each once."""
-        return tuple(dict.fromkeys(dict(self.occurrences.names).get("data_path", (self.data_path,))))
+        """The data paths of what it is about: of a finding about several channels those of all its places."""
+        return tuple(dict.fromkeys(dict(self.occurrences.names)["path"])) if self.several else (self.data_path,)
 
     @property
     def bones(self) -> tuple[str, ...]:
         """The bones of its places, each once; "" stands for what is no bone's."""
-        several = "data_path" in dict(self.occurrences.names)
-        return tuple(dict.fromkeys(dict(self.occurrences.names)["bone"])) if several else (self.bone,)
+        return tuple(dict.fromkeys(dict(self.occurrences.names)["bone"])) if self.several else (self.bone,)
 
     def what(self, number: int) -> Text:
         """What is wrong at one place."""

@@ -166,12 +166,12 @@ class FileRepair:
 
     applied: list[Applied] = field(default_factory=list)
     refused: list[Refused] = field(default_factory=list)
-    handle_types: tuple[HandleChange, ...] = ()
     proof: Proof = Proof()
     output: str | None = None
     backup: str | None = None
     remark: str = ""
     skin_proof: SkinProof = SkinProof()
+    handle_types: tuple[HandleChange, ...] = ()
 
 
 @dataclass(eq=False)

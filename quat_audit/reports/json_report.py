@@ -125,8 +125,6 @@ def _place(finding: Finding) -> tuple[str, ...]:
 def _finding(finding: Finding) -> dict[str, Any]:
     o = finding.occurrences
     measured = {name: values.tolist() for name, values in o.measured.items()}
-    # A finding of one channel has said whose it is.
-    several = "data_path" in dict(o.names)
     return {
         "code": finding.code,
         "rule": finding.rule,
@@ -148,7 +146,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
                 "severity": severity,
                 "fix": fix,
                 "measured": {name: finite(values[i]) for name, values in measured.items()},
-                **(dict(zip(("bone", "data_path"), finding.whose(i), strict=True)) if several else {}),
+                **(dict(zip(("bone", "data_path"), finding.whose(i), strict=True)) if finding.several else {}),
             }
             for i, (frames, kind, severity, fix) in enumerate(
                 zip(o.frames.tolist(), o.kind.tolist(), o.severity.tolist(), o.fix.tolist(), strict=True)

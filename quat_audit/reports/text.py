@@ -241,8 +241,8 @@ def _ignored_words(ignored: Ignored) -> str:
 def _who(finding: Finding) -> str:
     if finding.about == "skin":
         return visible(finding.bone or finding.owner)
-    several = finding.locator == "keys of a bone"
-    return visible(finding.bone or (finding.owner if several else "") or finding.data_path or "(the whole clip)")
+    whole = finding.owner if finding.several else ""
+    return visible(finding.bone or whole or finding.data_path or finding.owner or "(the whole clip)")
 
 
 def _columns(text: str) -> int:

@@ -67,7 +67,9 @@ def findings_of_owners(
     for owner in distinct:
         mine = {name for name, other in zip(bone, owners, strict=True) if other == owner} if bone else set()
         bones.append(mine.pop() if len(mine) == 1 else "")
-    faults = faults._replace(part=np.array([distinct.index(owner) for owner in owners], dtype=np.int64))
+    names = {**(faults.names or {}), "bone": [bone[part] for part in faults.part.tolist()]}
+    number = np.array([distinct.index(owner) for owner in owners], dtype=np.int64)
+    faults = faults._replace(part=number, names=names)
     paths = tuple(f"{owner}.{prop}" for owner in distinct)
     found = _findings(clip, rule, faults, paths, tuple(bones))
     return [replace(finding, owner=owner, part=-1) for finding, owner in zip(found, distinct, strict=True)]
@@ -108,7 +110,7 @@ def findings_by_clip(clip: Clip, rule: Rule[Clip], faults: Faults) -> list[Findi
 def _told_apart(clip: Clip, faults: Faults, part: Ints) -> Faults:
     """The same faults in other parts (P,), each with the bone and the data path of its curve."""
     bones, curve = bones_of_curves(clip), faults.part.tolist()
-    own = {"bone": [bones[c] for c in curve], "data_path": [clip.curves.data_path[c] for c in curve]}
+    own = {"bone": [bones[c] for c in curve], "path": [clip.curves.data_path[c] for c in curve]}
     return faults._replace(part=part, names={**(faults.names or {}), **own})
 
 
