@@ -32,7 +32,8 @@ def grouped(members: Sequence[Finding]) -> Finding:
     places = joined([_told_apart(member) for member in members])
     worst = worst_place(places, places.measured[members[0].leading])
     most = float(np.abs(places.measured[members[0].leading]).max())
-    tracks = "1 track" if len(members) == 1 else f"{len(members):,} tracks"
+    paths = set(dict(places.names)["path"])
+    kind = "track" if all("rotation" in path.rpartition(".")[2] for path in paths) else "channel"
     return replace(
         members[0],
         bone="",
@@ -40,7 +41,7 @@ def grouped(members: Sequence[Finding]) -> Finding:
         fix=FIX_KINDS[int(places.codes[:, 2].max())],
         occurrences=places,
         worst=worst,
-        headline=f"{tracks}, up to {most:.2f}°",
+        headline=f"{len(paths):,} {kind}{'s' * (len(paths) > 1)}, up to {most:.2f}°",
         locator="keys of a bone",
         part=-1,
         # Where only some must not be written the others can be repaired; their places have no fix.

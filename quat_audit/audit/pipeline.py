@@ -127,6 +127,8 @@ def _split(ignores: Sequence[Ignore], findings: Iterable[Finding]) -> tuple[tupl
 def left_alone(ignores: Sequence[Ignore], findings: Sequence[Finding], settings: Settings) -> list[bool]:
     """Of each finding of one rule whether it is ignored: by itself, or with the group that it is reported in."""
     alone = [why_ignored(ignores, finding) is not None for finding in findings]
+    if not any(ignore.data_path == noise.DATA_PATH for ignore in ignores):
+        return alone
     rest = [capped(f, settings) for f, ignored in zip(findings, alone, strict=True) if not ignored]
     members = in_order(f for f in rest if noise.is_noise(f))
     if not members or why_ignored(ignores, noise.grouped(members)) is None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, Final, Literal, get_args
 
 import numpy as np
@@ -164,7 +165,8 @@ def joined(parts: Sequence[Occurrences]) -> Occurrences:
     arrays = {
         name: np.concatenate([getattr(part, name) for part in parts]) for name in ("frames", "rows", "codes", "values")
     }
-    names = tuple((name, tuple(t for part in parts for t in dict(part.names)[name])) for name, _ in parts[0].names)
+    texts = ((name, chain.from_iterable(dict(part.names)[name] for part in parts)) for name, _ in parts[0].names)
+    names = tuple((name, tuple(every)) for name, every in texts)
     return replace(parts[0], **arrays, names=names)
 
 
