@@ -44,6 +44,7 @@ FLOORS = """
     reports/ blender/skin/previews
     blender/skin/show blender/skin/posed blender/draw/render blender/posed_rig
     blender/skin/mesh blender/write blender/show
+    blender/write_rig
     blender/read
     blender/readers blender/skin/reasons blender/draw/ghost blender/open blender/linked
     blender/playback blender/pose blender/skin/group_users blender/users blender/ignore blender/draw/shader

@@ -4,7 +4,8 @@
 compat.py    every difference between Blender versions, one function each
 open.py      open and import files headless; saving.py save them; scripted.py drivers that need Python
 users.py     who plays an action; readers.py how each of them reads its keys (mode, order, strips, drivers)
-read.py      actions -> Clips; write.py an edited Clip -> the action it came from
+read.py      actions -> Clips; write.py an edited Clip -> the action it came from (write_rig.py
+             what is set beside its keys)
 playback.py  what plays in a scene, and on which frames; pose.py poses of a rig, frame by frame
 linked.py    libraries, and those that are missing
 names.py     names, also those that are no UTF-8

@@ -7,20 +7,18 @@ what is one undo step.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import bpy
 import numpy as np
 
 from ..errors import GoneError, RefusedError
 from ..findings.report import HandleChange, merge_handle_changes
 from ..motion.clip import BEZIER, Clip, Curves
-from ..motion.readers import Connected, Unbound, newly_bound, newly_released
+from ..motion.readers import newly_bound, newly_released
 from ..text import Text, frame_words
-from . import compat, users
+from . import compat, write_rig
 from .read import BlenderClip, find_set
 
 # eBezTriple_KeyframeType and eBezTriple_Handle (DNA_curve_types.h), as foreach_get/foreach_set have them.
@@ -52,8 +50,8 @@ _EASING = ("back", "amplitude", "period")
 class Written:
     """What `write_clip` did.
 
-    `skipped`: what could not be set of rotation modes, slots and bones, and why. `handle_types`: of handles of keys that
-    were there.
+    `skipped`: what could not be set of rotation modes, slots and bones, and why. `handle_types`: of handles of keys
+    that were there.
     """
 
     curves_changed: int = 0
@@ -111,9 +109,9 @@ def write_clip(record: BlenderClip, after: Clip) -> Written:
         _add_curve(curve_set.owner, after.curves, number, look)
     if edits.changed or edits.added or edits.removed:
         _show(action, next(iter(curve_set.fcurves), None))
-    modes_set, skipped = _set_modes(record, modes)
-    slots_bound, not_bound = _bind_slots(record, bound)
-    bones_released, not_released = _release(released)
+    modes_set, skipped = write_rig.set_modes(record, modes)
+    slots_bound, not_bound = write_rig.bind_slots(record, bound)
+    bones_released, not_released = write_rig.release(released)
     return Written(
         *(len(edits.changed), len(edits.added), len(edits.removed), modes_set, slots_bound, bones_released),
         skipped=(*skipped, *not_bound, *not_released),
@@ -360,72 +358,3 @@ def _new_modes(before: Clip, after: Clip) -> dict[str, tuple[str, str]]:
                 raise ValueError(f"{path}: a repair sets one rotation mode, not {modes}")
             new[path] = (bone, modes[0])
     return new
-
-
-def _set_modes(record: BlenderClip, modes: dict[str, tuple[str, str]]) -> tuple[int, tuple[str, ...]]:
-    if not modes:
-        return 0, ()
-    who = users.find_users().get((record.action_uid, record.handle), [])
-    done, skipped = 0, []
-    for path, (bone, mode) in modes.items():
-        for user, holder in users.holders(who, bone):
-            if not isinstance(user.datablock, bpy.types.Object) or not user.datablock.is_editable:
-                skipped.append(f"{path}: {user.name} is linked, its rotation mode stays {holder.rotation_mode}")
-            elif holder.rotation_mode != mode:
-                holder.rotation_mode = mode
-                done += 1
-    return done, tuple(skipped)
-
-
-def _bind_slots(record: BlenderClip, wanted: Sequence[Unbound]) -> tuple[int, tuple[str, ...]]:
-    """Let those who have the action play this slot of it; (how many, who could not and why)."""
-    if not wanted:
-        return 0, ()
-    players = users.find_users()
-    numbers = {(one.owner, one.number) for one in wanted}
-    done, skipped = 0, []
-    for holder in players.holders.get(record.action_uid, ()):
-        if (holder.name, holder.number) not in numbers:
-            continue
-        if holder.datablock.is_editable:
-            compat.bind_slot(holder.player, record.handle)
-            done += 1
-        else:
-            skipped.append(f"{holder.name} is linked, so it is not bound to the slot")
-    return done, tuple(skipped)
-
-
-def _release(wanted: Sequence[Connected]) -> tuple[int, tuple[str, ...]]:
-    """Disconnect bones from their parents; (how many, which could not and why)."""
-    done, skipped = 0, []
-    for name in dict.fromkeys(one.owner for one in wanted):
-        bones = [one.bone for one in wanted if one.owner == name]
-        obj = bpy.data.objects[name]
-        layer = bpy.context.view_layer
-        if not (obj.is_editable and obj.data.is_editable) or obj.name not in layer.objects:
-            skipped.append(f"{name} cannot be edited here, so its bones stay connected")
-            continue
-        with _in_edit_mode(obj):
-            for bone in bones:
-                obj.data.edit_bones[bone].use_connect = False
-        done += len(bones)
-    return done, tuple(skipped)
-
-
-@contextmanager
-def _in_edit_mode(obj: Any) -> Iterator[None]:
-    """An armature in edit mode; what was active, and its mode, come back."""
-    layer = bpy.context.view_layer
-    active = layer.objects.active
-    mode = active.mode if active is not None else "OBJECT"
-    if mode != "OBJECT":
-        bpy.ops.object.mode_set(mode="OBJECT")
-    layer.objects.active = obj
-    bpy.ops.object.mode_set(mode="EDIT")
-    try:
-        yield
-    finally:
-        bpy.ops.object.mode_set(mode="OBJECT")
-        layer.objects.active = active
-        if mode != "OBJECT":
-            bpy.ops.object.mode_set(mode=mode)

@@ -60,14 +60,14 @@ def findings_of_owners(
 ) -> list[Finding]:
     """A finding for each owner (P,): the faults are places of one thing, `prop` of it all.
 
-    bone: (P,) the bone of each fault; a finding about one bone only names it.
+    bone: (P,) the bone of each fault, "" for none; a finding about one bone only names it.
     """
     distinct = tuple(dict.fromkeys(owners))
     bones = []
     for owner in distinct:
         mine = {name for name, other in zip(bone, owners, strict=True) if other == owner} if bone else set()
         bones.append(mine.pop() if len(mine) == 1 else "")
-    names = {**(faults.names or {}), "bone": [bone[part] for part in faults.part.tolist()]}
+    names = {**(faults.names or {}), **({"bone": bone} if bone else {})}
     number = np.array([distinct.index(owner) for owner in owners], dtype=np.int64)
     faults = faults._replace(part=number, names=names)
     paths = tuple(f"{owner}.{prop}" for owner in distinct)

@@ -95,7 +95,7 @@ def test_what_a_repair_uncovered_is_not_said_to_be_still_there() -> None:
     lines = text.render(report).splitlines()
     blocks = {title: lines.index(f"  {title}:") for title in ("still there", "new")}
     told = {
-        title: [line.split()[0] for line in lines[at + 1 : at + 1 + count]]
+        title: [line.split()[0] for line in lines[at + 2 : at + 2 + count]]  # below the clip's name
         for (title, at), count in zip(blocks.items(), (1, 2), strict=True)
     }
     assert told == {"still there": ["Hand.R"], "new": ["Thumb.R", "Forearm.L"]}

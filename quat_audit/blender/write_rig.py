@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: GPL-3.0-or-later
+"""What a repair sets beside keys: rotation modes, the slot that somebody plays, the connection of bones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import bpy
+
+from ..motion.readers import Connected, Unbound
+from . import compat, users
+from .read import BlenderClip
+
+
+def set_modes(record: BlenderClip, modes: dict[str, tuple[str, str]]) -> tuple[int, tuple[str, ...]]:
+    """Data path → (bone, rotation mode), set on every user; (how many, which could not and why)."""
+    if not modes:
+        return 0, ()
+    who = users.find_users().get((record.action_uid, record.handle), [])
+    done, skipped = 0, []
+    for path, (bone, mode) in modes.items():
+        for user, holder in users.holders(who, bone):
+            if not isinstance(user.datablock, bpy.types.Object) or not user.datablock.is_editable:
+                skipped.append(f"{path}: {user.name} is linked, its rotation mode stays {holder.rotation_mode}")
+            elif holder.rotation_mode != mode:
+                holder.rotation_mode = mode
+                done += 1
+    return done, tuple(skipped)
+
+
+def bind_slots(record: BlenderClip, wanted: Sequence[Unbound]) -> tuple[int, tuple[str, ...]]:
+    """Let those who have the action play this slot of it; (how many, who could not and why)."""
+    if not wanted:
+        return 0, ()
+    players = users.find_users()
+    numbers = {(one.owner, one.number) for one in wanted}
+    done, skipped = 0, []
+    for holder in players.holders.get(record.action_uid, ()):
+        if (holder.name, holder.number) not in numbers:
+            continue
+        if holder.datablock.is_editable:
+            compat.bind_slot(holder.player, record.handle)
+            done += 1
+        else:
+            skipped.append(f"{holder.name} is linked, so it is not bound to the slot")
+    return done, tuple(skipped)
+
+
+def release(wanted: Sequence[Connected]) -> tuple[int, tuple[str, ...]]:
+    """Disconnect bones from their parents; (how many, which could not and why)."""
+    done, skipped = 0, []
+    for name in dict.fromkeys(one.owner for one in wanted):
+        bones = [one.bone for one in wanted if one.owner == name]
+        obj = bpy.data.objects[name]
+        layer = bpy.context.view_layer
+        if not (obj.is_editable and obj.data.is_editable) or obj.name not in layer.objects:
+            skipped.append(f"{name} cannot be edited here, so its bones stay connected")
+            continue
+        with _in_edit_mode(obj):
+            for bone in bones:
+                obj.data.edit_bones[bone].use_connect = False
+        done += len(bones)
+    return done, tuple(skipped)
+
+
+@contextmanager
+def _in_edit_mode(obj: Any) -> Iterator[None]:
+    """An armature in edit mode; what was active, and its mode, come back."""
+    layer = bpy.context.view_layer
+    active = layer.objects.active
+    mode = active.mode if active is not None else "OBJECT"
+    if mode != "OBJECT":
+        bpy.ops.object.mode_set(mode="OBJECT")
+    layer.objects.active = obj
+    bpy.ops.object.mode_set(mode="EDIT")
+    try:
+        yield
+    finally:
+        bpy.ops.object.mode_set(mode="OBJECT")
+        layer.objects.active = active
+        if mode != "OBJECT":
+            bpy.ops.object.mode_set(mode=mode)
