@@ -240,17 +240,36 @@ def _slices_dot(keys: Keys, first: Ints) -> Floats:
 
 
 def _plays(clip: Clip, keys: Keys, rows: Ints, interpolation: int) -> Bools:
-    """(P,) every component leaves its row by this interpolation; one without a curve holds its value."""
+    """(P,) every component leaves its row by this interpolation; one that holds is as good as CONSTANT."""
     played = clip.curves.interpolation == interpolation
     if not played.any():
         return np.zeros(len(rows), dtype=bool)
+    if interpolation == CONSTANT and not keys.aligned.all():
+        return np.asarray(held_components(clip, keys, rows).all(axis=1))
     result = np.ones(len(rows), dtype=bool)
     for component in range(keys.key.shape[1]):
         key = keys.key[rows, component]
         result &= np.where(key >= 0, played[key], False)
-    if interpolation == CONSTANT and not keys.aligned.all():
-        absent = clip.tracks.curves[keys.track_of(rows), : keys.key.shape[1]] < 0
-        key = keys.key[rows]
-        held = np.where(key >= 0, played[key], absent)
-        result |= held.all(axis=1)
     return result
+
+
+def held_components(clip: Clip, keys: Keys, rows: Ints) -> Bools:
+    """(P, n) the component holds its value from a row to the next: by a CONSTANT key, at that row or before it.
+
+    So does one that has no curve, and one outside its own keys where nothing extrapolates them. Such a component jumps
+    at the next row: a pop, nothing is travelled.
+    """
+    curve = clip.tracks.curves[keys.track_of(rows), : keys.key.shape[1]]
+    held = clip.curves.interpolation == CONSTANT
+    if not held.any() or not len(rows):
+        return np.asarray(curve < 0)
+    if keys.aligned.all():
+        return np.asarray(held[keys.key[rows]])
+    # The key that a row plays on: its own, or the last one before it within the track.
+    number = np.arange(len(keys.time))[:, None]
+    last = np.maximum.accumulate(np.where(keys.key >= 0, number, -1), axis=0)[rows]
+    key = np.take_along_axis(keys.key, np.maximum(last, 0), axis=0)
+    key = np.where(last >= keys.offsets[keys.member[rows]][:, None], key, -1)
+    goes_on = clip.curves.linear_extrapolation | np.array([cycles is not None for cycles in clip.curves.cycles])
+    outside = (key < 0) | (key == clip.curves.offsets[curve + 1] - 1)
+    return np.asarray((curve < 0) | np.where(outside, ~goes_on[curve], held[key]))

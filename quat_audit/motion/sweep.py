@@ -2,7 +2,8 @@
 """What a step between two keys really plays: the path, sampled, and the rotation travelled along it.
 
 *swept* is travelled by the interpolation that will really be used (Blender: each component by itself, then
-normalized), *shortest* is the geodesic angle between the two keyed rotations, *excess* their difference.
+normalized), *shortest* is the geodesic angle between the two keyed rotations, *excess* their difference. A CONSTANT
+component jumps at the second key: that is a pop, and no part of what is travelled.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from ..rotation import euler, quaternion
 from ..rotation.interpolation import slerp
 from .clip import EULER, LINEAR, QUATERNION, Clip
 from .curve import evaluate
-from .keys import Keys, Steps, assumed_pose
+from .keys import Keys, Steps, assumed_pose, held_components
 
 # Sub-steps of a step. The arc between two samples is measured on the 3-sphere without choosing a
 # hemisphere, so that even a jump across zero length counts; 32 puts the sum within 0.1 % of the true
@@ -35,7 +36,11 @@ BLOCK = 1 << 17
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """Angles of P steps, degrees: as played, the least possible, and the difference."""
+    """Angles of P steps, degrees: travelled, from key to key the short way, and travelled more than necessary.
+
+    The excess is the difference of the two; where a component jumps at the second key, it is that to the rotation from
+    which it jumps.
+    """
 
     swept_deg: Floats
     shortest_deg: Floats
@@ -94,12 +99,24 @@ def played_values(clip: Clip, keys: Keys, steps: Steps, which: Ints, fractions: 
     return value
 
 
-def played_path(clip: Clip, keys: Keys, steps: Steps, which: Ints, samples: int = SAMPLES) -> Floats:
-    """Unit quaternions (P, samples + 1, 4) along the steps `which`, from key to key."""
+def arriving_values(clip: Clip, keys: Keys, steps: Steps, which: Ints) -> Floats:
+    """Raw values (P, n) just before the second key of the steps `which` (P,): what holds has not jumped yet."""
+    first, second = steps.first[which], steps.second[which]
+    return np.where(held_components(clip, keys, first), keys.value[first], keys.value[second])
+
+
+def played_path(
+    clip: Clip, keys: Keys, steps: Steps, which: Ints, samples: int = SAMPLES, *, jump: bool = True
+) -> Floats:
+    """Unit quaternions (P, samples + 1, 4) along the steps `which`, from key to key.
+
+    Without `jump` they end just before the second key, where components that hold have not jumped yet.
+    """
     fractions = np.linspace(0.0, 1.0, samples + 1)
     first, second = steps.first[which], steps.second[which]
     value = np.empty((len(which), samples + 1, keys.value.shape[1]))
-    value[:, 0], value[:, -1] = keys.value[first], keys.value[second]
+    value[:, 0] = keys.value[first]
+    value[:, -1] = keys.value[second] if jump else arriving_values(clip, keys, steps, which)
     value[:, 1:-1] = played_values(clip, keys, steps, which, fractions[1:-1])
     path = to_rotation(clip, keys, value, first)
     spherical = steps.slerp[which]
@@ -150,13 +167,16 @@ def step_blocks(count: int, samples: int) -> Iterator[slice]:
 
 def sweep(clip: Clip, keys: Keys, steps: Steps, which: Ints) -> Sweep:
     """Angles of the steps `which` (P,) of a clip."""
-    swept = np.zeros(len(which))
+    first, second = steps.first[which], steps.second[which]
+    start = to_rotation(clip, keys, keys.value[first], first)
+    shortest = quaternion.angle_between(start, to_rotation(clip, keys, keys.value[second], first))
+    # What the travelled way needs at least; NaN where it ends at zero length: nothing can be said of it.
+    end = to_rotation(clip, keys, arriving_values(clip, keys, steps, which), first)
+    needed = np.nan_to_num(quaternion.angle_between(start, end))
+    swept = needed.copy()
     # A slerp travels the shortest way, and what is held nothing: no need to sample those.
     sampled = np.flatnonzero(~steps.slerp[which] & ~steps.constant[which])
     for part, count in sample_blocks(keys, steps, which[sampled], SAMPLES if keys.kind != EULER else EULER_SAMPLES):
-        swept[sampled[part]] = path_length(played_path(clip, keys, steps, which[sampled[part]], count))
-    a = to_rotation(clip, keys, keys.value[steps.first[which]], steps.first[which])
-    b = to_rotation(clip, keys, keys.value[steps.second[which]], steps.second[which])
-    shortest = quaternion.angle_between(a, b)
-    swept = np.maximum(swept, shortest)
-    return Sweep(np.degrees(swept), np.degrees(shortest), np.degrees(swept - shortest))
+        path = played_path(clip, keys, steps, which[sampled[part]], count, jump=False)
+        swept[sampled[part]] = np.maximum(path_length(path), needed[sampled[part]])
+    return Sweep(np.degrees(swept), np.degrees(shortest), np.degrees(swept - needed))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from tests.clips import (
     track_clip,
     turns,
 )
-from tests.oracle import path_deg, scalar_raw, scalar_rotation, turn_deg
+from tests.oracle import path_deg, scalar_raw, scalar_rotation, turn_deg, union_rows
 
 
 def swept(clip: Clip, kind: str = QUATERNION) -> Sweep:
@@ -51,11 +52,60 @@ def test_q_to_minus_q_is_a_whole_turn_even_where_a_sample_vanishes() -> None:
         assert swept(clip).swept_deg[0] == pytest.approx(360, abs=1e-6)
 
 
-def test_held_and_spherical_steps_travel_no_more_than_they_must() -> None:
+@pytest.mark.parametrize(("mode", "travelled"), [(CONSTANT, 0.0), (SLERP, 20.0)])
+def test_held_steps_travel_nothing_and_spherical_ones_what_they_must(mode: int, travelled: float) -> None:
     q = turns("Z", [0, 20]) * [[1], [-1]]
-    for mode in (CONSTANT, SLERP):
-        s = swept(quaternion_clip([1, 11], q, interpolation=mode, dtype=np.float64))
-        assert s.swept_deg[0] == pytest.approx(20, abs=1e-9) and s.excess_deg[0] == pytest.approx(0, abs=1e-9)
+    s = swept(quaternion_clip([1, 11], q, interpolation=mode, dtype=np.float64))
+    assert s.shortest_deg[0] == pytest.approx(20, abs=1e-9) and s.excess_deg[0] == 0
+    assert s.swept_deg[0] == pytest.approx(travelled, abs=1e-9)
+
+
+# Component → how the key at the first frame leaves, for X 0 → 40 and Z 175 → −175; degrees travelled.
+HELD = [
+    ({0: [LINEAR], 1: [CONSTANT], 2: [CONSTANT]}, 40.0),
+    ({0: [CONSTANT], 1: [CONSTANT], 2: [LINEAR]}, 350.0),
+    ({0: [CONSTANT], 1: [LINEAR], 2: [CONSTANT]}, 0.0),
+    ({0: [CONSTANT], 1: [CONSTANT], 2: [CONSTANT]}, 0.0),
+    ({0: [BEZIER], 1: [CONSTANT], 2: [CONSTANT]}, 40.0),
+]
+
+
+@pytest.mark.parametrize("order", EULER_ORDERS)
+@pytest.mark.parametrize(("modes", "travelled"), HELD)
+def test_a_held_component_pops_and_travels_nothing(modes: Any, travelled: float, order: str) -> None:
+    both = {part: [modes[part][0]] * 2 for part in range(3)}
+    handles = "thirds" if modes[0] == [BEZIER] else None
+    clip = euler_clip(
+        [1, 21], [[0, 0, 175], [40, 0, -175]], order, interpolation=both, handles=handles, dtype=np.float64
+    )
+    s = swept(clip, EULER)
+    assert s.swept_deg[0] == pytest.approx(travelled, abs=1e-6)
+    assert s.excess_deg[0] == pytest.approx(340.0 if travelled == 350 else 0.0, abs=1e-6)
+    assert s.shortest_deg[0] == pytest.approx(turn_deg(*(to_rotation_of(clip, t) for t in (1, 21))), abs=1e-6)
+
+
+def to_rotation_of(clip: Clip, time: float) -> Any:
+    return scalar_rotation(clip, 0, scalar_raw(clip, 0, time))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_travelled_between_keys_apart_is_that_of_the_open_interval(seed: int) -> None:
+    """Random modes, components keyed at times of their own: the way up to just before the second row, by the oracle."""
+    rng = np.random.default_rng(seed)
+    keys, modes = {}, {}
+    for part in range(3):
+        times = np.unique(np.concatenate([[0.0, 40.0][: 1 + seed % 2], rng.choice(np.arange(1, 40), 6)]))
+        keys[part] = (times, np.radians(np.cumsum(rng.uniform(-80, 80, len(times)))))
+        modes[part] = rng.choice([CONSTANT, CONSTANT, LINEAR], len(times))
+    clip = track_clip(EULER, keys, interpolation=modes, dtype=np.float64)
+    held = rotation_steps(clip, EULER).constant
+    s, rows = swept(clip, EULER), union_rows(clip, 0)
+    assert held.any() and not held.all()
+    for step, (start, end) in enumerate(pairwise(row[0] for row in rows)):
+        wanted = path_deg(clip, 0, start, end - 1e-6)
+        assert wanted is not None
+        assert s.swept_deg[step] == pytest.approx(wanted, rel=5e-3, abs=1e-3)
+        assert not held[step] or wanted < 1e-9
 
 
 @pytest.mark.parametrize("mode", [LINEAR, BEZIER, SINE])
