@@ -7,6 +7,7 @@ file format. Beside the rules stand what several of them need:
 rule.py           what a rule offers
 grouping.py       arrays of faults -> findings on tracks and paths; skin_findings.py the same for meshes and joints
 euler_steps.py    which Euler steps take the long way, and the nearest representation (QA201, QA203)
+showing.py        whether a fault between two keys is seen, by the frames that are drawn (QA104, QA201)
 bridging.py       values for keys that have none (QA101, QA102)
 slerp_keys.py     keys on the short way between two keys (QA105)
 """

@@ -14,7 +14,8 @@ from ..rotation import euler
 from ..rotation.interpolation import slerp
 from ..rotation.quaternion import angle_between
 from .euler_steps import LIMITS as STEP_LIMITS
-from .euler_steps import whole_turns
+from .euler_steps import whole_turn
+from .rule import ROUND_DEG
 
 
 def valid_neighbours(keys: Keys, rows: Ints) -> tuple[Ints, Ints]:
@@ -64,12 +65,14 @@ def bridged_values(clip: Clip, keys: Keys, rows: Ints, time: Floats) -> Floats:
 
 
 def _wraps(clip: Clip, keys: Keys, first: Ints, second: Ints) -> Bools:
-    """(P,) the two keys are a wrap as QA201 sees one: dense keys, a small true step, no whole number of turns."""
+    """(P,) the two keys are a wrap as QA201 sees one: dense keys, a small true step, less than a turn."""
     a, b = keys.value[first], keys.value[second]
     angle = angle_between(to_rotation(clip, keys, a, first), to_rotation(clip, keys, b, second))
     spacing = (keys.time[second] - keys.time[first]) / np.maximum(second - first, 1)
     dense = spacing <= STEP_LIMITS["dense_gap_frames"] * (1 + 1e-4)
-    return np.asarray(dense & (np.degrees(angle) < STEP_LIMITS["dense_true_step_deg"]) & ~whole_turns(b - a))
+    return np.asarray(
+        dense & (np.degrees(angle) < STEP_LIMITS["dense_true_step_deg"] - ROUND_DEG) & ~whole_turn(b - a, STEP_LIMITS)
+    )
 
 
 def bridge_rows(clip: Clip, keys: Keys, rows: Ints, time: Floats) -> Clip:

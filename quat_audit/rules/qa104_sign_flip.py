@@ -9,13 +9,15 @@ neighbors are compared.
 ## Why it matters
 Blender interpolates each component by itself and normalizes afterwards: between q and a key near −q the bone
 swings the long way round, up to 360°, for a step of a few degrees. An elbow spins for one frame. Motion
-blur, retiming and resampling show it even where the two keys are on neighboring frames. glTF's LINEAR is
+blur, retiming and resampling show it even where no frame is drawn between the two keys. glTF's LINEAR is
 a slerp that takes the short way, but tools that blend components and CUBICSPLINE show it.
 
 ## Grading
-visible (error): at least 1° more than necessary is traveled, over more than one frame. latent (warning): the
-keys are one frame or less apart, or the format slerps. harmless (note): CONSTANT, nothing plays between.
-ambiguous (note): the poses are more than 120° apart, so the long way (a keyed turn of up to 240°) may be meant.
+visible (error): a frame that is drawn between the two keys is at least 1° off the short way. latent (warning): no such
+frame is drawn, by the frames of the scene and the strips that play the action (whole frames where no scene plays it),
+or the format slerps. `undrawn_shows` = 1 (profile mocap) grades as if frames were drawn everywhere. harmless (note):
+CONSTANT, nothing plays between. ambiguous (note): the poses are 120° or more apart, so the long way (a keyed turn of up
+to 240°) may be meant; from 119.99° on, for 240° keyed exactly come out as that.
 
 ## Fix
 Safe: signs are chosen along the track so that every key has a non-negative dot product with the one before;
@@ -39,7 +41,8 @@ from ..motion.keys import rotation_keys, rotation_steps
 from ..motion.sweep import sweep
 from ..rotation.quaternion import hemisphere_signs
 from .grouping import Faults, findings_by_track, fixable_rows
-from .rule import PHASE_SIGNS, Limits, Rule
+from .rule import PHASE_SIGNS, ROUND_DEG, Limits, Rule
+from .showing import UNDRAWN_SHOWS, shows
 
 LIMITS = {
     # Two float32 unit quaternions that are exactly 180° apart have a dot of up to 1e-7 of noise; 8-bit keys
@@ -47,9 +50,10 @@ LIMITS = {
     "half_turn_dot": 1e-3,
     # Less is not seen on a limb: 1° moves a hand at 0.6 m by 1 cm.
     "visible_deg": 1.0,
-    # Keys on neighboring frames have nothing drawn between them but motion blur.
-    "latent_gap_frames": 1.0,
-    # An animator keys at most a third of a turn per key when the direction matters.
+    # Keys without a frame drawn between them show nothing but motion blur.
+    "undrawn_shows": UNDRAWN_SHOWS,
+    # An animator keys at most a third of a turn per key when the direction matters; two thirds, 240° keyed exactly,
+    # come out as just this.
     "ambiguous_deg": 120.0,
 }
 
@@ -76,9 +80,8 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
         [
             constant,
             slerp,
-            swing.shortest_deg > limits["ambiguous_deg"],
-            (swing.excess_deg >= limits["visible_deg"])
-            & (steps.gap_frames[which] > limits["latent_gap_frames"] * (1 + 1e-4)),
+            swing.shortest_deg >= limits["ambiguous_deg"] - ROUND_DEG,
+            shows(clip, keys, steps, which, swing.excess_deg, limits),
         ],
         ["harmless", "latent", "ambiguous", "visible"],
         "latent",

@@ -3,7 +3,7 @@
 
 ## What it finds
 half-turn: |dot| ≤ 1e-3, the two rotations are 180° apart and both ways are equally short. fragile: the step is
-simply large (more than 120°).
+simply large (more than 120.01°, so that a third of a turn keyed exactly is none).
 
 ## Why it matters
 Blender plays such a step as the signs say. Exporters, key reducers and engines choose for themselves, and the
@@ -18,7 +18,7 @@ product keeps its sign; no fix of any rule turns such a step round. Held steps a
 no fix.
 
 ## Known limits
-Steps that QA104 calls ambiguous (the long way is played) are reported there only. A key cannot be inserted where
+Steps that QA104 reports (their sign flips) are reported there only. A key cannot be inserted where
 an easing equation or a Cycles modifier shapes the curve, where the step lasts less than a few hundredths of a
 frame, or where handles make it a jump: reported, not repaired.
 """
@@ -37,7 +37,7 @@ from ..motion.keys import SAME_TIME_FRAMES, Keys, Steps, rotation_keys, rotation
 from ..motion.sweep import SAMPLES, played_values, to_rotation
 from ..rotation.quaternion import angle_between, norm
 from .grouping import Faults, findings_by_track, fixable_rows
-from .rule import PHASE_INSERT, Limits, Rule
+from .rule import PHASE_INSERT, ROUND_DEG, Limits, Rule
 
 LIMITS = {
     # See QA104: within it the direction is noise.
@@ -57,13 +57,13 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
     keys, steps = rotation_keys(clip, QUATERNION), rotation_steps(clip, QUATERNION)
     size = np.abs(steps.dot)
     # The arc cosine only selects here; near a half turn (dot 0) it is as good as the arc tangent.
-    large = size < np.cos(np.radians(limits["fragile_deg"]) / 2)
+    large = size < np.cos(np.radians(limits["fragile_deg"] + ROUND_DEG) / 2)
     which = np.flatnonzero(large)
     if not len(which):
         return []
     half = size[which] <= limits["half_turn_dot"]
-    elsewhere = (steps.dot[which] < 0) & ~steps.slerp[which]
-    reported = half | ~(steps.constant[which] | elsewhere)
+    flips = steps.dot[which] < 0  # beyond what is half a turn: QA104 has those
+    reported = half | ~(steps.constant[which] | flips)
     which, half = which[reported], half[reported]
     if not len(which):
         return []

@@ -11,22 +11,35 @@ Between 179° and −179° Blender plays 358° backwards. Blender's own Euler fi
 keyed poses in four of the six orders, and unwinds spins that were meant.
 
 ## Grading
-Keys at most 2 frames apart with a true step below 90° are a wrap: visible (error) when more than one frame
-apart, latent (warning) otherwise. Sparse keys are a wrap when the angular velocity of the neighboring steps
-makes the short way the continuous one: of both neighbors, or of one where the values straddle the ends of a range
-as below (a spin that slows down into a drift has one such neighbor too). Otherwise the step is ambiguous: a
-warning when the two values straddle ±180° or 0°/360° (each within 45° of it, neither within 1° of a multiple of
-360°) and the true step is below 45° (350 → 10), else a note (0 → 345, 376 → 132). A whole number of turns about one
-axis is never a wrap.
+A wrap is visible (error) where a frame that is drawn between the two keys is at least 1° off the short way, latent
+(warning) otherwise: no frame is drawn there, by the frames of the scene and the strips that play the action; whole
+frames where no scene plays it. `undrawn_shows` = 1 (profile mocap) grades as if frames were drawn everywhere. What may
+be meant is ambiguous: a warning when the two values straddle ±180° or 0°/360° (each within 45° of it, neither within
+1° of a multiple of 360°) and the true step is below 45° (350 → 10), else a note (0 → 345, 376 → 132).
+
+The numbers of a wrap come from a window of one turn, so they come back:
+
+* A step of 360° or more on a channel is never a wrap (QA203 has it), nor is a whole number of turns. The exception is a
+  capture at the ends of its window, with no frame drawn between: 180° and −180° while the pose rests, or 179.999° and
+  −179.999° while it moves.
+* Steps in a row that turn on in one direction by about as much, so that together they leave a window of one turn, are
+  ambiguous notes: 300° or 355° a key, a rotor that speeds up. Keys on which it stands still between do not matter.
+* Where a channel that would move is extrapolated linearly, or repeats with an offset, a step is ambiguous.
+* Else keys at most 2 frames apart with a true step below 90° are a wrap. Sparse keys are one when the angular velocity
+  of the neighboring steps makes the short way the continuous one: of both neighbors, or of one where the values
+  straddle the ends of a range as above (a spin that slows down into a drift has one such neighbor too).
 
 ## Fix
 Safe for wraps: the representation nearest to the key before, for the run that follows; handles move with their
-key. The rotation at every key stays. Ambiguous steps are left unless unsafe fixes are asked for.
+key. The rotation at every key stays. Ambiguous steps are left unless unsafe fixes are asked for, and so are those that
+only the equivalent triple would repair where those who play the action read it in orders with different middle axes, or
+nobody tells the order.
 
 ## Known limits
 Where the channels of a bone are keyed at different times, a jump is repaired only when the channels that have to move
-are keyed on both sides of it; a jump of one channel across a key of another one is seen as two smaller steps.
-An imported .fbx is not judged: Blender's importer makes wraps and removes them.
+are keyed on both sides of it; a jump of one channel across a key of another one is seen as two smaller steps. A channel
+that is held and jumps (CONSTANT) pops and does not swing: its jump is no wrap. An imported .fbx is not judged: Blender's
+importer makes wraps and removes them.
 """
 
 from __future__ import annotations
@@ -35,13 +48,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..findings.finding import ERROR, NONE, NOTE, SAFE, UNSAFE, WARNING, Finding, has_class
+from ..findings.finding import ERROR, NONE, NOTE, SAFE, UNSAFE, WARNING, Finding, classes
 from ..motion.clip import EULER, Clip
 from ..motion.keys import rotation_keys, rotation_steps
-from .euler_steps import LIMITS, long_steps, movable_steps, nearest_representation
+from .euler_steps import LIMITS as STEP_LIMITS
+from .euler_steps import long_steps, movable_steps, nearest_representation, same_for_all
 from .grouping import Faults, findings_by_track, fixable_rows
 from .rule import PHASE_SIGNS, Limits, Rule
+from .showing import UNDRAWN_SHOWS, shows
 
+LIMITS = {**STEP_LIMITS, "undrawn_shows": UNDRAWN_SHOWS}
 WRAPS, MEANT = range(2)
 SENTENCES = (
     "swings {swept_deg:.1f}° where {shortest_deg:.1f}° suffices",
@@ -55,15 +71,20 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
     if not len(found.which):
         return []
     first, second = steps.first[found.which], steps.second[found.which]
-    wrap = np.isin(found.kind, ("visible", "latent"))
+    wrap, straddling = found.wrap, found.straddling
+    movable = movable_steps(clip, keys, steps, found.which)
+    # What is another rotation for some reader is tried as safe, refused, and that reader named. But not together with
+    # what is safe for all: it would be refused, too.
+    for_all = same_for_all(clip, keys, steps, found.which)
+    sure = np.bincount(keys.member[second], wrap & movable & for_all, len(keys.tracks)) > 0
+    tried = for_all | ~sure[keys.member[second]]
+    shown = shows(clip, keys, steps, found.which, found.now.excess_deg, limits)
     faults = Faults(
         part=keys.track_of(second),
         frames=np.stack([keys.time[first], keys.time[second]], axis=1),
-        kind=found.kind,
-        severity=np.select(
-            [has_class(found.kind, "visible"), ~has_class(found.kind, "ambiguous")], [ERROR, WARNING], default=NOTE
-        ),
-        fix=np.where(movable_steps(clip, keys, steps, found.which), np.where(wrap, SAFE, UNSAFE), NONE),
+        kind=classes([wrap & shown, wrap, straddling], ["visible", "latent", "ambiguous-straddling"], "ambiguous"),
+        severity=np.select([wrap & shown, wrap | straddling], [ERROR, WARNING], default=NOTE),
+        fix=np.where(movable, np.where(wrap & tried, SAFE, UNSAFE), NONE),
         measured={
             "excess_deg": found.now.excess_deg,
             "swept_deg": found.now.swept_deg,

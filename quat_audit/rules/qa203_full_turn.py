@@ -2,7 +2,7 @@
 """An Euler step of more than half a turn that is kept as intended.
 
 ## What it finds
-Steps that sweep more than 180° and are no wraparound (QA201): spins.
+Steps that sweep more than 180° and are not reported by QA201 (a wrap, or what may be one): spins, whole turns.
 
 ## Why it matters
 Blender plays them as keyed. Quaternion formats cannot hold them: glTF, and FBX through Blender, keep only the
@@ -16,7 +16,8 @@ Unsafe: keys are inserted on the curves as they run, less than 120° apart, so t
 
 ## Known limits
 Segments with an easing equation, and curves with a Cycles modifier, cannot be split without changing the motion:
-reported, not repaired. An imported .fbx is not judged: Blender's importer loses full turns.
+reported, not repaired. A channel that is held and jumps (CONSTANT) sweeps nothing. An imported .fbx is not judged:
+Blender's importer loses full turns.
 """
 
 from __future__ import annotations
@@ -25,16 +26,16 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..findings.finding import NONE, NOTE, UNSAFE, Finding, has_class
+from ..findings.finding import NONE, NOTE, UNSAFE, Finding
 from ..motion.clip import EULER, Clip
 from ..motion.edit import can_insert, insert_keys
 from ..motion.keys import rotation_keys, rotation_steps
 from ..motion.sweep import played_path, sweep
 from ..rotation.quaternion import arc_angle
 from .euler_steps import LIMITS as STEP_LIMITS
-from .euler_steps import long_steps
+from .euler_steps import long_steps, travelled_angles
 from .grouping import Faults, findings_by_track, fixable_rows
-from .rule import PHASE_INSERT, Limits, Rule
+from .rule import PHASE_INSERT, ROUND_DEG, Limits, Rule
 
 LIMITS = {
     **STEP_LIMITS,
@@ -48,15 +49,12 @@ SENTENCES = ("turns {swept_deg:.0f}° ({turns:.2f} turns) in one step; quaternio
 
 def find(clip: Clip, limits: Limits) -> list[Finding]:
     keys, steps = rotation_keys(clip, EULER), rotation_steps(clip, EULER)
-    if not len(steps.first):
-        return []
-    travel = np.abs(keys.value[steps.second] - keys.value[steps.first]).sum(axis=1)
+    travel = np.abs(travelled_angles(clip, keys, steps)).sum(axis=1)
     # Handles may add to a path, but a step of less than a quarter turn in sum is no spin.
     which = np.flatnonzero((travel > np.pi / 2) & ~steps.constant & (steps.gap_frames > 0))
-    elsewhere = long_steps(clip, limits)
-    which = which[~np.isin(which, elsewhere.which[~has_class(elsewhere.kind, "ambiguous")])]
+    which = which[~np.isin(which, long_steps(clip, limits).which)]
     swing = sweep(clip, keys, steps, which)
-    large = swing.swept_deg > limits["step_deg"] + 1e-3
+    large = swing.swept_deg > limits["step_deg"] + ROUND_DEG
     which, swept, shortest = which[large], swing.swept_deg[large], swing.shortest_deg[large]
     if not len(which):
         return []
@@ -83,7 +81,7 @@ def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -
     for step in which:  # spins are few
         curves = clip.tracks.curves[keys.track_of(steps.second[step]), :3]
         curves = curves[curves >= 0]
-        path = played_path(clip, keys, steps, np.array([step]), 1024)[0]
+        path = played_path(clip, keys, steps, np.array([step]), 1024, jump=False)[0]
         travelled = np.concatenate([[0.0], np.cumsum(arc_angle(path[:-1], path[1:]))])
         count = int(np.ceil(np.degrees(travelled[-1]) / INSERTED_STEP_DEG - 1e-9)) - 1
         part = np.interp(np.arange(1, count + 1) / (count + 1) * travelled[-1], travelled, np.linspace(0, 1, 1025))

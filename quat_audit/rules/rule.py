@@ -13,6 +13,9 @@ from ..motion.clip import Clip
 from ..skinning.skin import PosedSkin, Skin
 
 Limits = Mapping[str, float]
+# Degrees. A limit that is a round number is often met exactly by what people key, and float noise must not decide: it
+# is moved by so much to the careful side. float32 knows an angle of ten turns to 4e-4°.
+ROUND_DEG = 0.01
 Subject = Clip | PosedSkin
 S = TypeVar("S", Clip, PosedSkin)
 Find = Callable[[S, Limits], list[Finding]]

@@ -31,16 +31,12 @@ FOUND: dict[str, list[tuple[str, str, str, str, str]]] = {
     "R02_spin_180_steps_intended": [("QA106", "B", "note", "half-turn half-turn", "unsafe")],
     "R02b_spin_180_steps_unwinds": [("QA106", "B", "note", "half-turn half-turn", "unsafe")],
     "R03_decompose_36": [("QA104", "", "error", "visible", "safe")],
-    "R05_euler_376_to_132_intended": [
-        ("QA201", "B", "note", "ambiguous", "unsafe"),
-        ("QA203", "B", "note", "kept", "unsafe"),
-    ],
+    "R05_euler_376_to_132_intended": [("QA201", "B", "note", "ambiguous", "unsafe")],
     "R06_windmill_0_360_3600_intended": [
         ("QA203", "B", "note", "kept", "unsafe"),
         ("QA203", "D", "note", "kept", "unsafe"),
     ],
     "R08_fbx_minus990_and_720": [
-        ("QA201", "B", "note", "ambiguous", "unsafe"),
         ("QA203", "B", "note", "kept", "unsafe"),
         ("QA203", "C", "note", "kept", "unsafe"),
     ],
@@ -78,21 +74,20 @@ UNTOUCHED = (
 INVALID_FRAMES = {"R15_zero_quaternion": (5.0, 15.0), "R17_nan_from_228": (228.0,)}
 SKINNING = {"R30_dqs_twist", "R32_weights"}
 
-# The name in `expect` → how it is counted.
-COUNTS = {
+# The name in `expect` → how it is counted: the code and the class (None: any).
+COUNTS: dict[str, tuple[str, str | None]] = {
     "neg": ("QA104", None),
     "ambiguous180": ("QA106", "half-turn"),
     "nonunit": ("QA103", None),
     "zero": ("QA102", None),
     "misaligned": ("QA303", None),
     "mismatch": ("QA301", None),
-    "euler_big_step": ("QA203", "kept"),
     "multi_axis_flip": ("QA201", "latent"),
     "wraps": ("QA201", "latent"),
 }
 # Told by rules of later issues (QA202, QA501, QA502), or no counts of an audit.
 NOT_COUNTED = {"fix", "note", "norms", "gimbal", "seam_antipodal", "cross_action_dot", "blender_now", "after"}
-SPECIAL = {"after_neg", "nan_keys", "missing"}
+SPECIAL = {"after_neg", "nan_keys", "missing", "euler_big_step"}
 
 
 def reports(cases) -> dict[str, Any]:
@@ -147,6 +142,9 @@ def test_found(cases, name):
     for key, count in expect.items():
         if key in COUNTS:
             assert occurrences(findings, *COUNTS[key]) == count, key
+    if "euler_big_step" in expect:  # meant: a turn, or a step of which QA201 asks whether it is
+        meant = occurrences(findings, "QA203", "kept") + occurrences(findings, "QA201", "ambiguous")
+        assert meant == expect["euler_big_step"]
     if "nan_keys" in expect:
         bad = [f for f in findings if f.code == "QA101" and f.data_path.endswith("rotation_quaternion")]
         assert sum(len(f.occurrences) for f in bad) == expect["nan_keys"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ from quat_audit.motion.clip import (
     Clip,
     Cycles,
 )
+from quat_audit.motion.readers import Drawn, Reader
 from quat_audit.rules import RULES
 from quat_audit.rules.qa104_sign_flip import RULE
 from tests.clips import (
@@ -136,21 +138,60 @@ def test_the_dot_is_normalised() -> None:
 
 @pytest.mark.parametrize(
     "gap, kind, severity",
-    [(10, "visible", "error"), (1.01, "visible", "error"), (1.0, "latent", "warning"), (0.3, "latent", "warning")],
+    [(10, "visible", "error"), (1.5, "visible", "error"), (1.0, "latent", "warning"), (0.3, "latent", "warning")],
 )
-def test_more_than_one_frame_apart_shows(gap: float, kind: str, severity: str) -> None:
+def test_it_shows_where_a_frame_is_drawn_between(gap: float, kind: str, severity: str) -> None:
     clip = pair(20, gap, dtype=np.float64)
     assert found(clip, RULE) == [((1, 1 + gap), kind, severity, "safe")]
 
 
 def test_neighbouring_frames_late_in_a_float32_clip_are_latent() -> None:
-    times = np.arange(100000, 100004) + 0.1
+    """Frames that float32 does not tell from whole ones; a tenth of a frame later one is drawn between."""
     q = turns("X", [0, 10, 20, 30]) * [[1], [-1], [-1], [-1]]
-    assert [k for _, k, *_ in found(quaternion_clip(times, q), RULE)] == ["latent"]
+    for late, kind in ((0.01, "latent"), (0.1, "visible")):
+        clip = quaternion_clip(np.arange(100000, 100004) + late, q)
+        assert [k for _, k, *_ in found(clip, RULE)] == [kind]
 
 
 @pytest.mark.parametrize(
-    "degrees, kind, fix", [(119, "visible", "safe"), (121, "ambiguous", "unsafe"), (175, "ambiguous", "unsafe")]
+    ("frames", "drawn", "kind"),
+    [
+        ([1, 4], Drawn(), "visible"),
+        ([1, 4], Drawn(start=1, spacing=3), "latent"),  # a strip at a third of its length
+        ([1, 2], Drawn(start=0.5), "visible"),  # a strip that begins half-way between two frames
+        ([2.6, 3.4], Drawn(), "visible"),  # keys at 30 frames a second in a scene at 24
+    ],
+)
+def test_by_the_frames_of_the_scene(frames: list[float], drawn: Drawn, kind: str) -> None:
+    clip = quaternion_clip(frames, turns("X", [0, 20]) * [[1], [-1]])
+    (finding,) = audit_clip(replace(clip, readers=(Reader("Rig", drawn=(drawn,)),)), [RULE])
+    assert finding.occurrences.kind.tolist() == [kind]
+    assert finding.severity == {"visible": "error", "latent": "warning"}[kind]
+
+
+@pytest.mark.parametrize(("share", "kind"), [(0.0235, "latent"), (0.0245, "visible")])
+def test_it_shows_by_the_degrees_on_the_drawn_frame(share: float, kind: str) -> None:
+    """From 0° by way of 180° to 20°, stored as −q: 2.4 % of the way is 0.5° on the one side, and −0.5° on the other."""
+    clip = replace(pair(20, dtype=np.float64), readers=(Reader("Rig", drawn=(Drawn(times=(1 + 10 * share,)),)),))
+    was = scalar_rotation(clip, 0, scalar_raw(clip, 0, 1 + 10 * share))
+    assert was is not None
+    assert (turn_deg(about("Z", 20 * share), was) >= 1) is (kind == "visible")
+    assert [k for _, k, *_ in found(clip, RULE)] == [kind]
+
+
+def test_undrawn_moments_may_count() -> None:
+    assert found(pair(20, 1.0), RULE, {"QA104": {"undrawn_shows": 1.0}}) == [((1, 2), "visible", "error", "safe")]
+
+
+@pytest.mark.parametrize(
+    "degrees, kind, fix",
+    [
+        (119, "visible", "safe"),
+        (119.98, "visible", "safe"),
+        (119.995, "ambiguous", "unsafe"),
+        (121, "ambiguous", "unsafe"),
+        (175, "ambiguous", "unsafe"),
+    ],
 )
 def test_beyond_a_third_of_a_turn_it_may_be_meant(degrees: float, kind: str, fix: str) -> None:
     clip = pair(degrees)
@@ -158,6 +199,17 @@ def test_beyond_a_third_of_a_turn_it_may_be_meant(degrees: float, kind: str, fix
     assert (occurrence[1], occurrence[3]) == (kind, fix)
     assert measured(clip, RULE, "shortest_deg")[0] == pytest.approx(degrees, abs=1e-3)
     assert measured(clip, RULE, "swept_deg")[0] == pytest.approx(360 - degrees, abs=1e-2)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("start", [0.0, 17.0, 100.0])
+def test_reference_24_a_keyed_turn_of_240(dtype: Any, start: float) -> None:
+    """0, 240, 480 about any axis: both steps are judged alike, and neither is left to what rounding says."""
+    rng = np.random.default_rng(24)
+    for axis in [*"XYZ", *rng.normal(size=(40, 3))]:
+        clip = quaternion_clip([1, 30, 60], turns(axis, start + np.array([0, 240, 480])), dtype=dtype)
+        assert [f[1:] for f in found(clip, RULE)] == [("ambiguous", "note", "unsafe")] * 2
+        assert assert_contract(clip, RULE).subject is clip
 
 
 def test_nothing_plays_between_held_keys() -> None:

@@ -28,7 +28,7 @@ def half(side: float = 1.0, **options: Any) -> Clip:
     return quaternion_clip([1, 11], [[1, 0, 0, 0], [0, 0, 0, side]], **options)
 
 
-@pytest.mark.parametrize("degrees", [0, 5, 60, 119.9])
+@pytest.mark.parametrize("degrees", [0, 5, 60, 119.9, 120, 120.005])
 def test_smaller_steps_are_silent(degrees: float) -> None:
     clip = step(degrees)
     assert found(clip, RULE) == []
@@ -37,7 +37,7 @@ def test_smaller_steps_are_silent(degrees: float) -> None:
 
 @pytest.mark.parametrize(
     "degrees, kind",
-    [(120.1, "fragile"), (150, "fragile"), (179.8, "fragile"), (179.95, "half-turn"), (180, "half-turn")],
+    [(120.02, "fragile"), (150, "fragile"), (179.8, "fragile"), (179.95, "half-turn"), (180, "half-turn")],
 )
 def test_large_steps_are_notes(degrees: float, kind: str) -> None:
     clip = step(degrees, dtype=np.float64)
@@ -66,6 +66,12 @@ def test_a_zero_dot_is_reported_whatever_plays_and_its_sign_stays(mode: int, zer
 def test_held_large_steps_are_no_matter() -> None:
     assert found(step(150, interpolation=CONSTANT), RULE) == []
     assert found(step(150, interpolation=SLERP), RULE) != []
+
+
+def test_what_qa104_reports_is_told_once() -> None:
+    for mode in (CONSTANT, LINEAR, BEZIER, SLERP):
+        clip = quaternion_clip([1, 11], turns("Z", [0, 150]) * [[1], [-1]], interpolation=mode, handles="thirds")
+        assert len(found(clip, SIGN_FLIP)) == 1 and found(clip, RULE) == []
 
 
 def test_a_repaired_flip_of_a_large_step_is_only_then_fragile() -> None:

@@ -4,13 +4,25 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from quat_audit.findings.finding import Finding
-from quat_audit.motion.clip import BEZIER, CONSTANT, CUBIC, EULER, Clip
+from quat_audit.motion.clip import (
+    BEZIER,
+    CONSTANT,
+    CUBIC,
+    CYCLE_REPEAT,
+    CYCLE_REPEAT_OFFSET,
+    EULER,
+    LINEAR,
+    Clip,
+    Cycles,
+)
+from quat_audit.motion.readers import Drawn, Reader, Way
 from quat_audit.rules.qa201_euler_wraparound import RULE
 from tests.clips import NAN, euler_clip, free_handles, joined, quaternion_clip, times_of, track_clip, values_of
 from tests.contract import assert_contract, assert_same
@@ -51,16 +63,27 @@ CASES: dict[str, tuple[list[float], list[float], list[tuple[tuple[float, float],
     "two frames": ([1, 3], [179, -179], [((1, 3), "visible", "error", "safe")]),
     "one and a half": ([1, 2.5], [179, -179], [((1, 2.5), "visible", "error", "safe")]),
     "downwards": ([1, 2], [-170, 170], [((1, 2), "latent", "warning", "safe")]),
-    "several turns": ([1, 2], [10, 735], [((1, 2), "latent", "warning", "safe")]),
+    "there and back by almost a turn": (
+        [1, 2, 3],
+        [0, 359.9, 0],
+        [((1, 2), "latent", "warning", "safe"), ((2, 3), "latent", "warning", "safe")],
+    ),
+    "just below a turn": ([1, 2], [0, 359.985], [((1, 2), "latent", "warning", "safe")]),
+    "just a turn": ([1, 2], [0, 359.995], []),
     "0 and 360": ([1, 2], [350, 10], [((1, 2), "latent", "warning", "safe")]),
     "true step just below 90": ([1, 2], [0, 271], [((1, 2), "latent", "warning", "safe")]),
     "true step just above 90": ([1, 2], [0, 269], [((1, 2), "ambiguous", "note", "unsafe")]),
+    "true step of 90": ([1, 2], [135, -135], [((1, 2), "ambiguous", "note", "unsafe")]),
+    "true step of 90 less the tolerance": ([1, 2], [135, -135.005], [((1, 2), "ambiguous", "note", "unsafe")]),
+    "true step clearly below 90": ([1, 2], [135, -135.02], [((1, 2), "latent", "warning", "safe")]),
     "sparse 350→10": ([1, 20], [350, 10], [((1, 20), "ambiguous-straddling", "warning", "unsafe")]),
     "sparse 170→−170": ([1, 20], [170, -170], [((1, 20), "ambiguous-straddling", "warning", "unsafe")]),
     "sparse −10→−350": ([1, 20], [-10, -350], [((1, 20), "ambiguous-straddling", "warning", "unsafe")]),
-    "sparse, true step of 45": ([1, 20], [338, 24], [((1, 20), "ambiguous", "note", "unsafe")]),
+    "sparse, true step of 45": ([1, 20], [337.5, 22.5], [((1, 20), "ambiguous", "note", "unsafe")]),
     "sparse, true step below 45": ([1, 20], [338, 22], [((1, 20), "ambiguous-straddling", "warning", "unsafe")]),
     "0→345": ([1, 40], [0, 345], [((1, 40), "ambiguous", "note", "unsafe")]),
+    "1→345": ([1, 40], [1, 345], [((1, 40), "ambiguous", "note", "unsafe")]),
+    "1.02→345": ([1, 40], [1.02, 345], [((1, 40), "ambiguous-straddling", "warning", "unsafe")]),
     "0.5→345": ([1, 40], [0.5, 345], [((1, 40), "ambiguous", "note", "unsafe")]),
     "360→15": ([1, 40], [360, 15], [((1, 40), "ambiguous", "note", "unsafe")]),
     "376→132": ([1, 50], [376, 132], [((1, 50), "ambiguous", "note", "unsafe")]),
@@ -79,16 +102,75 @@ CASES: dict[str, tuple[list[float], list[float], list[tuple[tuple[float, float],
     "the next key alone goes on": ([1, 11, 21], [170, -170, -150], [((1, 11), "visible", "error", "safe")]),
     "the key before alone goes on": ([1, 11, 21], [330, 350, 10], [((11, 21), "visible", "error", "safe")]),
     # Spins that slow down, settle or drift: no neighbour may turn them into wraps.
-    "spin, then drift": ([1, 20, 30], [0, 370, 375], [((1, 20), "ambiguous", "note", "unsafe")]),
-    "spin, then slow down": ([1, 20, 25], [0, 370, 380], [((1, 20), "ambiguous", "note", "unsafe")]),
-    "spin, then settle back": ([1, 40, 60], [0, 1010, 1000], [((1, 40), "ambiguous", "note", "unsafe")]),
-    "slow, spin, slow": ([1, 30, 40, 70], [0, 3, 423, 426], [((30, 40), "ambiguous", "note", "unsafe")]),
+    "spin, then drift": ([1, 20, 30], [0, 340, 345], [((1, 20), "ambiguous", "note", "unsafe")]),
+    "spin, then slow down": ([1, 20, 25], [0, 350, 360], [((1, 20), "ambiguous", "note", "unsafe")]),
+    "spin, then settle back": ([1, 40, 60], [0, 350, 340], [((1, 40), "ambiguous", "note", "unsafe")]),
+    "slow, spin, slow": ([1, 30, 40, 70], [0, 0.5, 340.5, 343.5], [((30, 40), "ambiguous", "note", "unsafe")]),
+    "slow, more than a turn, slow": ([1, 30, 40, 70], [0, 3, 423, 426], []),
+    # Turns in a row, and one that comes back (REFERENCE.md 24).
+    "60 a frame, one wrap": (
+        [1, 2, 3, 4, 5, 6, 7, 8],
+        [0, 60, 120, 180, 240, 300, 0, 60],
+        [((6, 7), "latent", "warning", "safe")],
+    ),
+    "355 a frame": (
+        [1, 2, 3, 4],
+        [0, 355, 710, 1065],
+        [((a, a + 1), "ambiguous", "note", "unsafe") for a in (1, 2, 3)],
+    ),
+    "300 a frame, downwards": (
+        [5, 6, 7],
+        [0, -300, -600],
+        [((a, a + 1), "ambiguous", "note", "unsafe") for a in (5, 6)],
+    ),
+    "a rotor": (
+        list(range(1, 15)),
+        [0, *np.cumsum([30, 60, 120, 170, 200, 240, 280, 300, 300, 300, 300, 280, 0])],
+        [((a, a + 1), "ambiguous", "note", "unsafe") for a in range(5, 13)],
+    ),
+    "a rotor up to its first large step": (
+        [1, 2, 3, 4, 5],
+        [0, 120, 290, 570, 570],
+        [((3, 4), "ambiguous", "note", "unsafe")],
+    ),
+    "a rotor on twos, baked on ones": (
+        [1, 2, 3, 4, 5],
+        [0, 300, 300, 600, 600],
+        [((1, 2), "ambiguous", "note", "unsafe"), ((3, 4), "ambiguous", "note", "unsafe")],
+    ),
+    "355, then a whole turn": ([1, 2, 3], [0, 355, 715], [((1, 2), "ambiguous", "note", "unsafe")]),
+    "350 and back": (
+        [1, 2, 3],
+        [5, 355, 5],
+        [((1, 2), "latent", "warning", "safe"), ((2, 3), "latent", "warning", "safe")],
+    ),
+    "the next half as large": ([1, 2, 3], [0, 300, 455], [((1, 2), "ambiguous", "note", "unsafe")]),
+    "the next less than half as large": ([1, 2, 3], [0, 300, 445], [((1, 2), "latent", "warning", "safe")]),
+    "a spin of twice as many degrees after it": (
+        [1, 2, 30],
+        [170, -170, -860],
+        [((1, 2), "latent", "warning", "safe")],
+    ),
     "there and back": (
         [1, 2, 3, 4],
         [175, -179, -178, 179],
         [((1, 2), "latent", "warning", "safe"), ((3, 4), "latent", "warning", "safe")],
     ),
+    # A capture at rest writes either end of its window.
+    "flicker": (
+        [1, 2, 3],
+        [180, -180, 180],
+        [((1, 2), "latent", "warning", "safe"), ((2, 3), "latent", "warning", "safe")],
+    ),
+    "flicker within a hundredth": ([1, 2], [180, -179.9925], [((1, 2), "latent", "warning", "safe")]),
+    "it stays at the other end": ([1, 2, 3], [180, -180, -180], [((1, 2), "latent", "warning", "safe")]),
+    "180, −180 with a frame between": ([1, 3], [180, -180], []),
+    "a turn a frame": ([1, 2, 3], [-180, 180, 540], []),
+    "180 and 540": ([1, 2, 3], [180, 540, 180], []),
+    "a turn beside 180": ([1, 2, 3], [179.9, -180.1, 179.9], []),
     # Nothing to find.
+    "two turns in two frames": ([1, 3], [0, 725], []),
+    "two turns in a frame": ([1, 2], [10, 735], []),
     "one key": ([1], [700], []),
     "whole turns": ([1, 2, 3], [0, 360, 720], []),
     "ten turns": ([1, 240], [5, 3605], []),
@@ -256,6 +338,179 @@ def test_all_axes_wrap_at_once():
     assert len(found(clip)) == 1
     repair = assert_contract(clip, RULE)
     assert np.degrees(values_of(repair.subject)[1]) == pytest.approx([181, 184, -181], abs=1e-4)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_a_flicker_at_rest_only(order):
+    """All channels may rest at either end, but none may move meanwhile, unless they are inside the window."""
+    axis = "XYZ".index(order[2])
+    at_rest = np.array([[180, 10, -180], [-180, 10, 180]], float)
+    assert [f[1:] for f in found(euler_clip([1, 2], np.roll(at_rest, axis, axis=1), order))] == [
+        ("latent", "warning", "safe")
+    ]
+    for move, expected in ((0.005, 1), (0.02, 0)):
+        moving = np.roll([[180, 10, 20], [-180, 10 + move, 20]], axis, axis=1)
+        assert len(found(euler_clip([1, 2], moving, order))) == expected
+    captured = np.roll([[179.999, 10, 20], [-179.998, 13, 20]], axis, axis=1)
+    assert [f[1:] for f in found(euler_clip([1, 2], captured, order))] == [("latent", "warning", "safe")]
+    assert found(euler_clip([1, 3], captured, order)) == []  # a frame is drawn between
+
+
+def going_on(clip: Clip, component: int, *, linear: bool = False, cycles: Cycles | None = None) -> Clip:
+    """The clip with one channel extrapolated."""
+    straight, modifiers = np.zeros(3, dtype=bool), [None, None, None]
+    straight[component], modifiers[component] = linear, cycles
+    return replace(clip, curves=replace(clip.curves, linear_extrapolation=straight, cycles=tuple(modifiers)))
+
+
+OFFSET_AFTER = Cycles(CYCLE_REPEAT, CYCLE_REPEAT_OFFSET, 0, 0)
+OFFSET_BEFORE = Cycles(CYCLE_REPEAT_OFFSET, "NONE", 0, 0)
+REPEATED = Cycles(CYCLE_REPEAT, CYCLE_REPEAT, 0, 0)
+
+
+@pytest.mark.parametrize("order, axis", [("XYZ", 0), ("ZXY", 1), ("YZX", 2)])
+@pytest.mark.parametrize(
+    "options, safe",
+    [
+        ({"linear": True}, False),
+        ({"cycles": OFFSET_AFTER}, False),
+        ({"cycles": OFFSET_BEFORE}, False),
+        ({"cycles": REPEATED}, True),
+        ({}, True),
+    ],
+)
+def test_what_goes_on_outside_the_keys_is_ambiguous(options, safe, order, axis):
+    """A fan: 150° a frame for ever. Another channel may go on as it likes."""
+    fan = euler_clip([1, 3], on(axis, [0, 300]), order)
+    judged = found(going_on(fan, axis, **options))
+    assert judged == [((1, 3), "visible", "error", "safe") if safe else ((1, 3), "ambiguous", "note", "unsafe")]
+    assert found(going_on(fan, (axis + 1) % 3, **options)) == [((1, 3), "visible", "error", "safe")]
+    looks_like_a_wrap = going_on(euler_clip([1, 2], on(axis, [170, -170]), order), axis, **options)
+    kind = ("latent", "warning", "safe") if safe else ("ambiguous-straddling", "warning", "unsafe")
+    assert [f[1:] for f in found(looks_like_a_wrap)] == [kind]
+
+
+@pytest.mark.parametrize("component", range(3))
+def test_a_triple_moves_all_channels_that_go_on(component):
+    path = np.array([[10, 20, 30], equivalent([14, 15, 33], "XYZ")], float)
+    clip = euler_clip([1, 2], path)
+    assert found(clip)[0][3] == "safe"
+    assert found(going_on(clip, component, linear=True)) == [((1, 2), "ambiguous", "note", "unsafe")]
+
+
+def test_large_steps_within_a_window_of_a_turn_are_no_spin():
+    """At the singularity only X − Z counts, which makes one turn; steps of X by 200 and 101 stay within 0 … 301."""
+    clip = euler_clip([1, 2, 3], [[0, 90, 0], [200, 90, -160], [301, 90, -59]])
+    assert found(clip) == [((1, 2), "latent", "warning", "safe")]
+
+
+def shown(clip: Clip, *drawn: Drawn, **reader: Any) -> Clip:
+    return replace(clip, readers=(Reader("Rig", drawn=drawn, **reader),))
+
+
+@pytest.mark.parametrize(
+    "frames, drawn, kind",
+    [
+        ([1, 4], Drawn(), "visible"),
+        ([1, 4], Drawn(start=1, spacing=3), "latent"),  # a strip at a third of its length
+        ([1, 2], Drawn(start=0.5), "visible"),  # a strip that begins half-way between two frames
+        ([2.6, 3.4], Drawn(), "visible"),  # keys at 30 frames a second in a scene at 24
+        ([1, 2], Drawn(spacing=0.5), "visible"),  # slowed down
+        ([1, 4], Drawn(last=1), "latent"),  # the scene ends there
+    ],
+)
+def test_it_shows_where_a_frame_is_drawn_between(frames, drawn, kind):
+    clip = euler_clip(frames, on(0, [179, -179]))
+    finding = audit_clip(shown(clip, drawn), [RULE], {"QA201": {"dense_gap_frames": 3.0}})[0]
+    assert set(finding.occurrences.kind) == {kind}
+    assert finding.severity == {"visible": "error", "latent": "warning"}[kind]
+
+
+def test_a_flicker_of_a_strip_that_is_played_fast():
+    """No frame is drawn between keys three frames apart: a flicker. Slowed down, a turn is drawn: none."""
+    clip = euler_clip([1, 4], on(0, [180, -180]))
+    assert [f[1:] for f in found(shown(clip, Drawn(start=1, spacing=3)))] == [("latent", "warning", "safe")]
+    near = euler_clip([1, 2], on(0, [180, -180]))
+    assert found(shown(near, Drawn())) and not found(shown(near, Drawn(spacing=0.5)))
+
+
+def test_undrawn_moments_may_count():
+    clip = euler_clip([1, 2], on(0, [179, -179]))
+    (finding,) = audit_clip(clip, [RULE], {"QA201": {"undrawn_shows": 1.0}})
+    assert (finding.severity, finding.fix) == ("error", "safe")
+
+
+STEPPED = {0: [LINEAR] * 2, 1: [CONSTANT] * 2, 2: [CONSTANT] * 2}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_a_held_channel_that_jumps_is_no_wrap(order):
+    assert found(euler_clip([1, 21], [[0, 0, 175], [40, 0, -175]], order, interpolation=STEPPED)) == []
+    # The other way round it is one, as is what moves beside a jump; the repair leaves the jump alone.
+    moving = {0: STEPPED[1], 1: STEPPED[1], 2: STEPPED[0]}
+    assert [f[1] for f in found(euler_clip([1, 3], [[0, 0, 175], [40, 0, -175]], order, interpolation=moving))] == [
+        "visible"
+    ]
+    clip = euler_clip([1, 3], [[170, 0, 175], [-170, 0, -175]], order, interpolation=STEPPED)
+    assert [f[1:] for f in found(clip)] == [("visible", "error", "safe")]
+    after = np.degrees(values_of(assert_contract(clip, RULE).subject))
+    assert after[1] == pytest.approx([190, 0, -175], abs=1e-4)
+
+
+def test_stepped_channels_keyed_apart_only_pop():
+    keys = {0: ([1, 4, 16], np.radians([0, 5, 8])), 1: ([1, 6], np.radians([0, 3]))}
+    angles = np.radians([160, 165, 170, 172, 175, -180, -175, -170])
+    clip = track_clip(EULER, {**keys, 2: (np.arange(8) * 2 + 1, angles)}, interpolation=CONSTANT)
+    assert found(clip) == []
+    # With Z straight it swings.
+    modes = {0: [CONSTANT] * 3, 1: [CONSTANT] * 2, 2: [LINEAR] * 8}
+    swinging = track_clip(EULER, {**keys, 2: (np.arange(8) * 2 + 1, angles)}, interpolation=modes)
+    assert [f[0] for f in found(swinging)] == [(9, 11)]
+
+
+def read_in(clip: Clip, *orders: str) -> Clip:
+    """The clip as read by one object for each order."""
+    (path,) = set(clip.curves.data_path)
+    readers = tuple(Reader(f"Rig{o}", ways={path: Way(o, (0.0, 0.0, 0.0, 0.0))}) for o in orders)
+    return replace(clip, users=tuple(r.owner for r in readers), readers=readers)
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_the_triple_only_where_all_readers_share_the_middle_axis(order):
+    path = np.array([[10, 20, 30], equivalent([14, 15, 33], order)], float)
+    clip = euler_clip([1, 2], path, order)
+    for other in ORDERS:
+        read = read_in(clip, order, other)
+        alike = other[1] == order[1]
+        assert [f[1:] for f in found(read)] == [("latent", "warning", "safe" if alike else "unsafe")]
+        assert (repair_clip(read, [RULE]).subject is read) is not alike
+        if not alike:
+            (finding,) = audit_clip(read, [RULE])
+            assert f"Rig{other}" in str(finding.caution)
+    assert found(replace(clip, users=(), readers=()))[0][3] == "unsafe"  # in an order that nobody tells
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_whole_turns_are_taken_for_every_reader(order):
+    """Near the singularity the triple is nearer still, but whole turns do most of it: they are safe for all."""
+    first, _, last = ("XYZ".index(a) for a in order)
+    path = np.full((3, 3), 80.0)
+    path[:, first], path[:, last] = [170, -175, -165], [20, 30, 40]
+    readers = read_in(euler_clip([1, 2, 3], path, order), *ORDERS)
+    assert [f[1:] for f in found(readers)] == [("latent", "warning", "safe")]
+    after = np.degrees(values_of(assert_contract(readers, RULE).subject))
+    assert after[:, first] == pytest.approx([170, 185, 195], abs=1e-4)
+    np.testing.assert_allclose(np.delete(after, first, axis=1), np.delete(path, first, axis=1), atol=1e-4)
+
+
+def test_what_is_safe_for_all_is_repaired_beside_a_triple_that_is_not():
+    path = np.array([[170, 20, 30], [-175, 20, 30], [-165, 20, 30], equivalent([-160, 15, 33], "XYZ")], float)
+    clip = read_in(euler_clip([1, 2, 3, 4], path), "XYZ", "ZXY")
+    assert [(f[0], f[3]) for f in found(clip)] == [((1, 2), "safe"), ((3, 4), "unsafe")]
+    repair = assert_contract(clip, RULE)
+    assert np.degrees(values_of(repair.subject)[:3, 0]) == pytest.approx([170, 185, 195], abs=1e-4)
+    (left,) = audit_clip(repair.subject, [RULE])
+    assert left.fix == "unsafe" and "RigZXY" in str(left.caution)
 
 
 def test_large_angles_in_single_precision():

@@ -42,11 +42,16 @@ def found(clip: Clip) -> list[tuple[tuple[float, ...], float]]:
     "frames, angles, swept",
     [
         ([1, 25, 49], [0, 360, 720], [360, 360]),
-        ([1, 50], [376, 132], [244]),
+        ([1, 50], [376, 132], []),  # QA201 asks whether it is meant
+        ([1, 2], [10, 735], [725]),  # more than a turn is never a wrap
+        ([1, 2, 3], [-180, 180, 540], [360, 360]),
+        ([1, 2, 3], [180, -180, 180], []),  # a flicker: QA201
+        ([1, 3], [180, -180], [360]),  # a frame is drawn between
         ([1, 240], [0, 3600], [3600]),
         ([0, 80], [0, -990], [990]),
         ([1, 2, 3], [0, 360, 720], [360, 360]),  # densely: still a whole number of turns
-        ([1, 40], [0, 181], [181]),
+        ([1, 40], [0, 180.3], [180.3]),
+        ([1, 40], [0, 180.005], []),
         ([1, 40], [0, 180], []),
         ([1, 40, 80], [0, 90, 180], []),
         ([1], [720], []),
@@ -111,7 +116,7 @@ def test_only_the_tracks_at_fault():
 
 
 def test_channels_keyed_apart_are_completed_where_keys_go():
-    clip = track_clip(EULER, {0: ([1, 40], [0.0, 4 * np.pi]), 1: ([1, 20, 40], [0.0, 0.2, 0.1])})
+    clip = track_clip(EULER, {0: ([1, 40], [0.0, 8 * np.pi]), 1: ([1, 20, 40], [0.0, 0.2, 0.1])})
     assert [f for f, _ in found(clip)] == [(1, 20), (20, 40)]
     repair = assert_contract(clip, RULE, unsafe=True)
     assert not found(repair.subject)
@@ -130,6 +135,17 @@ def test_what_cannot_be_split_is_told_and_left(options):
 
 def test_held_keys_are_no_turn():
     assert found(euler_clip([1, 40], on(0, [0, 720]), interpolation=CONSTANT)) == []
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_a_held_channel_that_jumps_is_no_turn(order):
+    stepped = {0: [LINEAR] * 2, 1: [CONSTANT] * 2, 2: [CONSTANT] * 2}
+    assert found(euler_clip([1, 40], [[0, 0, 0], [40, 0, 720]], order, interpolation=stepped)) == []
+    # What turns beside it counts by itself, and so do the keys that are inserted: 400° in four parts.
+    clip = euler_clip([1, 41], [[0, 0, 0], [400, 0, 720]], order, interpolation=stepped)
+    assert [s for _, s in found(clip)] == pytest.approx([400])
+    after = assert_contract(clip, RULE, unsafe=True).subject
+    assert times_of(after).tolist() == pytest.approx([1, 11, 21, 31, 41], abs=1e-3)
 
 
 def test_handles_may_make_a_turn():
