@@ -38,8 +38,8 @@ nobody tells the order.
 ## Known limits
 Where the channels of a bone are keyed at different times, a jump is repaired only when the channels that have to move
 are keyed on both sides of it; a jump of one channel across a key of another one is seen as two smaller steps. A channel
-that is held and jumps (CONSTANT) pops and does not swing: its jump is no wrap. An imported .fbx is not judged: Blender's
-importer makes wraps and removes them.
+that is held and jumps (CONSTANT) pops and does not swing: its jump is no wrap. An imported .fbx is not judged:
+Blender's importer makes wraps and removes them.
 """
 
 from __future__ import annotations
