@@ -141,6 +141,7 @@ class Connected:
         bone, owner: its name, and the armature object.
         mm: how far one unit of location would move it, in millimeters of the scene.
         everywhere: it is connected in every armature that plays the action.
+        imported: what read the file connected it; in the file it moves.
         released: an edit disconnects it.
     """
 
@@ -149,6 +150,7 @@ class Connected:
     owner: str
     mm: float
     everywhere: bool
+    imported: bool = False
     released: bool = False
 
 

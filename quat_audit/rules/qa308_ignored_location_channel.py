@@ -16,7 +16,8 @@ error when they are the bone's only motion, else a note.
 ## Fix
 Two choices. The default removes the curves: the pose stays as it is, bit for bit; safe below 1 mm, unsafe from there
 on, as the motion may have been meant. With the limit `disconnect` = 1 the bone is disconnected instead: unsafe, the
-motion appears.
+motion appears. After the import of an .fbx the bone is always disconnected, which is safe: in the file it moves, and
+only Blender's importer connected it.
 
 ## Known limits
 The distance is that of the location itself at its keys, in the scale of the armature object; a scaled parent bone is
@@ -48,7 +49,11 @@ LIMITS = {
 # Units of location below which a curve is 0: what float32 leaves of sums of a meter.
 STILL = 1e-6
 
-SENTENCES = ("the bone is connected to its parent: location keys that would move it by {moved_mm:.1f} mm play nothing",)
+HERE, IMPORTED = range(2)
+SENTENCES = (
+    "the bone is connected to its parent: location keys that would move it by {moved_mm:.1f} mm play nothing",
+    "Blender's importer connects the bone to its parent: location keys that move it by {moved_mm:.1f} mm play nothing",
+)
 
 
 def find(clip: Clip, limits: Limits) -> list[Finding]:
@@ -70,6 +75,7 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
     moved_mm = np.array(moved)
     shows = moved_mm >= limits["visible_mm"]
     alone = np.array([_is_only_motion(clip, one.data_path, of_path) for one in connected])
+    imported = np.array([one.imported for one in connected])
     removable = np.array([one.everywhere for one in connected])
     offered = np.where(removable, np.where(shows, UNSAFE, SAFE), NONE)
     faults = Faults(
@@ -77,9 +83,10 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
         frames=np.tile(np.array(frame)[:, None], (1, 2)),
         kind=classes([~shows, alone], ["slight", "dead"], "visible"),
         severity=np.select([~shows, alone], [NOTE, ERROR], default=WARNING),
-        fix=np.where(limits["disconnect"] > 0, UNSAFE, offered),
+        fix=np.select([imported, limits["disconnect"] > 0], [SAFE, UNSAFE], default=offered),
         measured={"moved_mm": moved_mm},
         rows=np.array(stuck),
+        sentence=np.where(imported, IMPORTED, HERE),
     )
     return findings_by_path(clip, RULE, faults)
 
@@ -113,10 +120,13 @@ def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -
     rows = {int(r) for f in findings for r in f.occurrences.rows[np.isin(f.occurrences.fix, allowed)]}
     if not rows:
         return clip
-    if limits["disconnect"]:
-        released = tuple(replace(one, released=one.released or n in rows) for n, one in enumerate(clip.connected))
-        return replace(clip, connected=released)
-    paths = {clip.connected[row].data_path for row in rows}
+    freed = {row for row in rows if limits["disconnect"] or clip.connected[row].imported}
+    if freed:
+        released = tuple(replace(one, released=one.released or n in freed) for n, one in enumerate(clip.connected))
+        clip = replace(clip, connected=released)
+    paths = {clip.connected[row].data_path for row in rows - freed}
+    if not paths:
+        return clip
     return keep_curves(clip, np.array([path not in paths for path in clip.curves.data_path], dtype=bool))
 
 

@@ -272,7 +272,7 @@ def _open_in_blender(path: Path) -> Opened:
         unused = saving.unused_actions() if is_blend else {}
     clips = tuple(_locked(r.clip, _DROPPED) if r.action_uid in unused else r.clip for r in records)
     if path.suffix.lower() == ".fbx":
-        clips = tuple(replace(clip, rewritten=fbx.REWRITTEN) for clip in clips)
+        clips = tuple(_as_imported(clip) for clip in clips)
         lost += _keys_not_imported(path, clips)
     posed: list[posed_skin.PosedMesh] = []
     found: list[Skins] = []
@@ -329,6 +329,12 @@ def _open_in_blender(path: Path) -> Opened:
         skins=skins,
         beside=True,
     )
+
+
+def _as_imported(clip: Clip) -> Clip:
+    """The clip, knowing what Blender's importer did to it."""
+    connected = tuple(replace(one, imported=True) for one in clip.connected)
+    return replace(clip, rewritten=fbx.REWRITTEN, connected=connected)
 
 
 def _locked(clip: Clip, why: str) -> Clip:
