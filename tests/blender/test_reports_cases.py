@@ -49,11 +49,7 @@ FOUND: dict[str, list[tuple[str, str, str, str, str]]] = {
     "R17_nan_from_228": [("QA101", bone, "error", "value", "safe") for bone in "BC"],
     "R18_only_w_keyed": [("QA302", "B", "warning", "visible", "safe")],
     "R19_misaligned": [("QA303", "B", "note", "slight", "safe")],
-    "R20_mode_mismatch": [
-        ("QA301", "B", "error", "dead", "unsafe"),
-        ("QA301", "C", "error", "dead", "unsafe"),
-        ("QA301", "D", "note", "both", "none"),
-    ],
+    "R20_mode_mismatch": [("QA301", "", "error", "dead dead both", "unsafe")],  # of the bones B, C and D
     "R21_redundant_keys_turn": [],
     "R22_cycles_seams": [("QA104", "C", "error", "visible", "safe")],
     "R24_step_sign_change": [("QA104", "B", "note", "harmless harmless", "safe")],
