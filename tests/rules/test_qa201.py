@@ -139,6 +139,11 @@ CASES: dict[str, tuple[list[float], list[float], list[tuple[tuple[float, float],
         [((1, 2), "ambiguous", "note", "unsafe"), ((3, 4), "ambiguous", "note", "unsafe")],
     ),
     "355, then a whole turn": ([1, 2, 3], [0, 355, 715], [((1, 2), "ambiguous", "note", "unsafe")]),
+    "340 a frame, between 0 and 360 at first": (
+        [1, 2, 3],
+        [10, 350, 690],
+        [((1, 2), "ambiguous", "note", "unsafe"), ((2, 3), "ambiguous", "note", "unsafe")],
+    ),
     "350 and back": (
         [1, 2, 3],
         [5, 355, 5],
@@ -452,7 +457,8 @@ def test_a_held_channel_that_jumps_is_no_wrap(order):
         "visible"
     ]
     clip = euler_clip([1, 3], [[170, 0, 175], [-170, 0, -175]], order, interpolation=STEPPED)
-    assert [f[1:] for f in found(clip)] == [("visible", "error", "safe")]
+    for judged in (clip, going_on(clip, 2, linear=True)):  # what jumps is not moved, so it may go on
+        assert [f[1:] for f in found(judged)] == [("visible", "error", "safe")]
     after = np.degrees(values_of(assert_contract(clip, RULE).subject))
     assert after[1] == pytest.approx([190, 0, -175], abs=1e-4)
 
@@ -491,16 +497,21 @@ def test_the_triple_only_where_all_readers_share_the_middle_axis(order):
 
 
 @pytest.mark.parametrize("order", ORDERS)
-def test_whole_turns_are_taken_for_every_reader(order):
+def test_whole_turns_come_first_where_readers_differ(order):
     """Near the singularity the triple is nearer still, but whole turns do most of it: they are safe for all."""
-    first, _, last = ("XYZ".index(a) for a in order)
-    path = np.full((3, 3), 80.0)
-    path[:, first], path[:, last] = [170, -175, -165], [20, 30, 40]
-    readers = read_in(euler_clip([1, 2, 3], path, order), *ORDERS)
-    assert [f[1:] for f in found(readers)] == [("latent", "warning", "safe")]
-    after = np.degrees(values_of(assert_contract(readers, RULE).subject))
-    assert after[:, first] == pytest.approx([170, 185, 195], abs=1e-4)
-    np.testing.assert_allclose(np.delete(after, first, axis=1), np.delete(path, first, axis=1), atol=1e-4)
+    first, middle, last = ("XYZ".index(a) for a in order)
+    path = np.zeros((2, 3))
+    path[:, middle] = 89
+    # There only the difference counts (in the other three orders the sum): 30° from a to b, 390° by the way played.
+    path[:, first], path[1, last] = [100, -180], 110 if order in ("XYZ", "YZX", "ZXY") else -110
+    alone = assert_contract(read_in(euler_clip([1, 2], path, order), order), RULE).subject
+    assert np.degrees(values_of(alone)[1, middle]) == pytest.approx(91, abs=1e-4)
+    for other in (o for o in ORDERS if o[1] != order[1]):
+        readers = read_in(euler_clip([1, 2], path, order), order, other)
+        assert [f[1:] for f in found(readers)] == [("latent", "warning", "safe")]
+        after = np.degrees(values_of(assert_contract(readers, RULE).subject))
+        assert after[:, first] == pytest.approx([100, 180], abs=1e-4)
+        np.testing.assert_allclose(np.delete(after, first, axis=1), np.delete(path, first, axis=1), atol=1e-4)
 
 
 def test_what_is_safe_for_all_is_repaired_beside_a_triple_that_is_not():
