@@ -75,7 +75,7 @@ def _judgement(subject: Subject, found: Iterable[Finding], settings: Settings) -
     found = list(found)
     by_path = subjects.locked_by_path(subject)
     unstorable = _unstorable(subject, found, settings)
-    told = [subjects.locked(by_path | unstorable.get(f.code, {}), capped(f, settings))[0] for f in found]
+    told = [subjects.locked(unstorable.get(f.code, {}) | by_path, capped(f, settings))[0] for f in found]
     kept, ignored = _split(subjects.ignores_of(subject), told)
     return Judgement(kept, ignored, tuple(subjects.not_evaluated(subject, rules_for(subject, settings))))
 

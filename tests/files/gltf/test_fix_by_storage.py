@@ -64,6 +64,23 @@ def test_the_flips_of_integers_are_repaired_although_their_length_cannot_be(tmp_
     assert row["repair"]["proof"]["max_key_change_deg"] == 0
 
 
+def test_a_track_that_cannot_be_repaired_takes_no_other_along(tmp_path: Path) -> None:
+    """Small faults of an action are one finding: of its tracks the one in integers is refused, the other is done."""
+    b = Builder(2)
+    times = b.accessor([0, 1, 2])
+    q = turned([(0, 1), (20, 0.9963), (40, 1)])
+    b.animate(
+        channel(times, b.accessor(np.rint(127 * q), "int8", normalized=True), 0),
+        channel(times, b.accessor(q), 1),
+    )
+    path = b.write_glb(tmp_path)
+    row = rows_of("fix", path, "--output-dir", tmp_path / "out")
+    assert row["repair"]["applied"] == [{"code": "QA103", "tracks": 1, "keys_changed": 1}]
+    assert [(r["code"], r["data_path"]) for r in row["repair"]["refused"]] == [("QA103", "/nodes/0/rotation")]
+    after = gltf.read(tmp_path / "out" / path.name)
+    assert np.linalg.norm(rotation(after, 0, 1), axis=1) == pytest.approx(1.0, abs=1e-6)
+
+
 @pytest.mark.parametrize("dtype", ["uint8", "uint16"])
 def test_a_file_that_can_hold_nothing_of_it_stays_as_it_is(tmp_path: Path, dtype: str) -> None:
     path = stored(dtype, 0.95 * turned([(0, 1), (20, 1), (40, 1)]), tmp_path, (0, 1, 2))
@@ -153,7 +170,7 @@ def test_what_audit_calls_fixable_is_never_refused_by_the_file(tmp_path: Path, s
 def test_a_bvh_file_has_one_value_a_frame(tmp_path: Path) -> None:
     joint = ["HIERARCHY", "ROOT Hips", "{", "OFFSET 0 0 0", "CHANNELS 3 Zrotation Xrotation Yrotation"]
     end = ["End Site", "{", "OFFSET 0 1 0", "}", "}", "MOTION", "Frames: 4", "Frame Time: 0.5"]
-    lines = [*joint, *end, "0 0 0", "0 0 250", "0 0 260", "0 0 270"]
+    lines = [*joint, *end, "0 0 0", "0 0 400", "0 0 410", "0 0 420"]
     path = tmp_path / "spin.bvh"
     path.write_text("\n".join(lines) + "\n", encoding="ascii")
     assert bvh.read(path).clips[0].storage is not None
