@@ -33,6 +33,7 @@ SAMPLES = 8
 # Paths that do not get shorter by at least this share are measured again with this many times the samples.
 CLOSE, FINE = 0.5, 8
 SAMPLE_STEP_RAD = np.radians(45.0)
+TURN = 2.0 * np.pi
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,7 +189,9 @@ def _compare_kind(before: Clip, after: Clip, kind: RotationKind, tracks: Ints, p
         rows = rows[_rows_differ(keys.value, after_keys.value)[rows]]
         touched = _touched(before.curves, after.curves, keys)
         which = which[touched[steps.first[which]] | touched[steps.second[which]]]
+        which = which[~_arcs_stay(before, after, keys, after_keys, steps, which)]
         which = which[~_ends_changed_together(before, after, keys, steps, which)]
+        rows = rows[~_turned_by_whole_turns(keys, after_keys, rows, changes)]
     members = keys.track_of(rows)
     a = to_rotation(before, keys, keys.value[rows], rows)
     if same_rows:
@@ -299,6 +302,37 @@ def _angle_deg(a: Floats, b: Floats) -> Floats:
         angle = np.degrees(angle_between(a, b))
     undefined = np.isnan(a).any(axis=-1)
     return np.where(undefined, 0.0, np.where(np.isnan(angle), 180.0, angle))
+
+
+def _turned_by_whole_turns(keys: Keys, after_keys: Keys, rows: Ints, changes: Changes) -> Bools:
+    """(P,) rows that hold the same rotation by construction: q or -q, or Euler angles whole turns apart.
+
+    What rounding left of whole turns bounds the change: a rotation differs by no more than its three angles together.
+    It is noted, unless it is as much as to be measured.
+    """
+    was, now = keys.value[rows], after_keys.value[rows]
+    if keys.kind == QUATERNION:
+        return np.asarray(np.all(was == now, axis=1) | np.all(was == -now, axis=1))
+    if keys.kind != EULER:
+        return np.zeros(len(rows), dtype=bool)
+    shift = now - was
+    shift -= TURN * np.round(shift / TURN)
+    bound = np.degrees(np.abs(shift).sum(axis=1))
+    small = bound <= KEY_TOLERANCE_DEG
+    np.maximum.at(changes.key_deg, keys.track_of(rows[small]), bound[small])
+    return np.asarray(small)
+
+
+def _arcs_stay(before: Clip, after: Clip, keys: Keys, after_keys: Keys, steps: Steps, which: Ints) -> Bools:
+    """(P,) a slerp between q or -q of what its ends were: the same arc, the short way."""
+    if keys.kind != QUATERNION or not np.array_equal(before.curves.interpolation, after.curves.interpolation):
+        return np.zeros(len(which), dtype=bool)
+    spherical = steps.slerp[which]
+    if not spherical.any():
+        return np.asarray(spherical)
+    was, now = keys.value, after_keys.value
+    same = np.all(was == now, axis=1) | np.all(was == -now, axis=1)
+    return np.asarray(spherical & same[steps.first[which]] & same[steps.second[which]])
 
 
 def _ends_changed_together(before: Clip, after: Clip, keys: Keys, steps: Steps, which: Ints) -> Bools:

@@ -45,8 +45,9 @@ def offset_deg(clip: Clip, keys: Keys, steps: Steps, which: Ints) -> Floats:
     0 where no frame is drawn there. The short way is the slerp between the two keyed rotations.
     """
     result = np.zeros(len(which))
-    for block in step_blocks(len(which), MOST):
-        part = which[block]
+    swings = np.flatnonzero(~steps.slerp[which])  # a slerp is the short way
+    for block in step_blocks(len(swings), MOST):
+        part = which[swings[block]]
         first, second = keys.time[steps.first[part]], keys.time[steps.second[part]]
         a = to_rotation(clip, keys, keys.value[steps.first[part]], steps.first[part])
         b = to_rotation(clip, keys, keys.value[steps.second[part]], steps.second[part])
@@ -61,8 +62,8 @@ def offset_deg(clip: Clip, keys: Keys, steps: Steps, which: Ints) -> Floats:
             shown = to_rotation(clip, keys, values, steps.first[part[some]])
             angle = angle_between(shown, slerp(a[some, None], b[some, None], share))
             seen = np.degrees(np.nan_to_num(angle, nan=np.pi)).max(axis=1)
-            held = steps.slerp[part[some]]
-            result[block.start + some] = np.maximum(result[block.start + some], np.where(held, 0.0, seen))
+            at = swings[block][some]
+            result[at] = np.maximum(result[at], seen)
     return result
 
 
