@@ -16,7 +16,7 @@ import numpy as np
 from ..arrays import Floats
 from ..findings.finding import FIX_KINDS, NONE, SAFE, UNSAFE, Finding, FixKind
 from ..motion import storage
-from ..motion.clip import Clip
+from ..motion.clip import EULER, QUATERNION, Clip
 from ..motion.curve import evaluate
 from ..motion.readers import Reader, readers_of_way, views, views_of
 from ..rules.rule import AnyRule, Limits, S
@@ -109,6 +109,13 @@ def broken_promises(before: Clip, after: Clip, *, lengths: bool = True) -> dict[
             bad.setdefault(
                 before.tracks.data_path[track], Broken(_key_changes(before, track, number, change), not number)
             )
+        for track in _completed(was, now):
+            if np.isnan(was.tracks.pose[track, was.tracks.curves[track] < 0]).any():
+                unknown = Text(
+                    "what {who} takes for the component without keys is not known",
+                    {"who": named(readers_of_way(before, track, number))},
+                )
+                bad.setdefault(before.tracks.data_path[track], Broken(unknown, not number))
         for track in np.flatnonzero(changes.longer_deg > LENGTH_TOLERANCE_DEG).tolist() if lengths else ():
             longer_deg = float(changes.longer_deg[track])
             longer = Text("the path between keys would get {longer_deg:.2f}° longer", {"longer_deg": longer_deg})
@@ -119,7 +126,7 @@ def broken_promises(before: Clip, after: Clip, *, lengths: bool = True) -> dict[
                 reads = Text("{who} reads the number that would change", {"who": reader.words})
                 bad.setdefault(path, Broken(reads))
         elif reader.mixed:
-            for path in _values_changed(before, after, reader.mixed_paths):
+            for path in _mix_changed(before, after, reader.mixed_paths):
                 why = Text(
                     "{who} mixes it with other motion ({why}), which would change",
                     {"who": reader.words, "why": reader.mixed},
@@ -153,8 +160,30 @@ def _numbers_changed(before: Clip, after: Clip, reader: Reader) -> list[str]:
     return _changed_paths(before, after, lambda path, component: (path, component) in wanted)
 
 
-def _values_changed(before: Clip, after: Clip, paths: frozenset[str]) -> list[str]:
-    return _changed_paths(before, after, lambda path, component: path in paths)
+def _mix_changed(before: Clip, after: Clip, paths: frozenset[str]) -> list[str]:
+    """The data paths among some of which other values are mixed, or Euler angles that were not.
+
+    For an absent component of a quaternion the identity is mixed; an absent Euler angle is left as it is.
+    """
+    tracks = before.tracks
+    angles = (tracks.data_path[track] for track in _completed(before, after) if tracks.kind[track] != QUATERNION)
+    values = _changed_paths(before, after, lambda path, component: path in paths)
+    return [*values, *(path for path in angles if path in paths)]
+
+
+def _completed(before: Clip, after: Clip) -> list[int]:
+    """The tracks that have a curve for a component that had none."""
+    if after.curves is before.curves:
+        return []
+    now = {(p, k): n for n, (p, k) in enumerate(zip(after.tracks.data_path, after.tracks.kind, strict=True))}
+    absent = before.tracks.curves < 0
+    absent[:, 3] &= np.array([kind != EULER for kind in before.tracks.kind], dtype=bool)
+    found = []
+    for track in np.flatnonzero(absent.any(axis=1)).tolist():
+        other = now.get((before.tracks.data_path[track], before.tracks.kind[track]), -1)
+        if other >= 0 and np.any(absent[track] & (after.tracks.curves[other] >= 0)):
+            found.append(track)
+    return found
 
 
 def _changed_paths(before: Clip, after: Clip, wanted: Callable[[str, int], bool]) -> list[str]:

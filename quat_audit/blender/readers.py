@@ -16,7 +16,7 @@ import bpy
 import numpy as np
 from mathutils import Quaternion
 
-from ..motion.clip import EULER, EULER_ORDERS, QUATERNION, RotationKind, kind_played
+from ..motion.clip import COMPONENTS, EULER, EULER_ORDERS, QUATERNION, RotationKind, kind_played
 from ..motion.readers import Connected, Drawn, Fill, Reader, Unbound, Way
 from ..text import Text
 from . import compat, users
@@ -83,26 +83,38 @@ def not_evaluated(action: str, read_by: Iterable[Reader]) -> Iterator[tuple[str,
 
 
 def find_unbound(players: Users, key: Key, paths: Iterable[str]) -> tuple[Unbound, ...]:
-    """Who has the action of a slot, is bound to none of its slots or to one without curves, and would suit this one."""
+    """Who has the action of a slot, is bound to none of its slots or to one without curves, and would suit this one.
+
+    Of several slots that would do the first one tells of it.
+    """
     uid, handle = key
     found = []
     for holder in players.holders.get(uid, ()):
         if holder.handle == handle or (holder.handle and players.has_curves((uid, holder.handle))):
             continue
-        suitable = [other for other in compat.suitable_slots(holder.player) if players.has_curves((uid, other))]
-        if handle in suitable and any(users.resolves(holder.datablock, path) for path in paths):
-            bound_to = holder.player.action_slot
-            found.append(
-                Unbound(
-                    owner=holder.name,
-                    by=holder.strip,
-                    slot=bound_to.name_display if bound_to is not None else "",
-                    muted=holder.muted,
-                    number=holder.number,
-                    fits=suitable == [handle],
-                )
+        suitable = compat.suitable_slots(holder.player)
+        if handle not in suitable or not _resolves_any(holder.datablock, paths):
+            continue
+        others = (other for other in suitable if other != handle)
+        also = [o for o in others if _resolves_any(holder.datablock, (p for p, _ in players.curves((uid, o))))]
+        if also and suitable.index(also[0]) < suitable.index(handle):
+            continue
+        bound_to = holder.player.action_slot
+        found.append(
+            Unbound(
+                owner=holder.name,
+                by=holder.strip,
+                slot=bound_to.name_display if bound_to is not None else "",
+                muted=holder.muted,
+                number=holder.number,
+                fits=not also,
             )
+        )
     return tuple(found)
+
+
+def _resolves_any(datablock: Any, paths: Iterable[str]) -> bool:
+    return any(users.resolves(datablock, path) for path in paths)
 
 
 # The location of a bone; its name is a string literal of RNA.
@@ -141,8 +153,7 @@ def _readers_of(players: Users, user: User, slot: _Slot) -> Iterator[Reader]:
     )
     data = datablock.animation_data
     if data is not None:
-        stack = _stack(datablock, data)
-        in_nla = any(item.counts for item in stack if item.strip is not None)
+        stack = _stack_of(players, datablock)
         for number, item in enumerate(stack):
             if item.key == slot.key:
                 yield replace(
@@ -150,7 +161,7 @@ def _readers_of(players: Users, user: User, slot: _Slot) -> Iterator[Reader]:
                     route="strip" if item.strip is not None else "action",
                     by=item.strip.name if item.strip is not None else "",
                     muted=not item.counts,
-                    ways=_ways(players, user, slot, nla=in_nla or item.strip is not None),
+                    ways=_ways(players, user, slot, nla=item.strip is not None or users.in_nla(data)),
                     drawn=_drawn(datablock, item.strip),
                     **_mixing(players, stack, number, slot),
                 )
@@ -186,18 +197,27 @@ def _ways(players: Users, user: User, slot: _Slot, *, nla: bool) -> dict[str, Wa
             if nla and kind == QUATERNION:
                 stored = list(_IDENTITY[kind])
             else:
-                for component in users.animated_elsewhere(players, user, path, slot.key):
+                # In the NLA a strip that is off may be switched on and animate it, too.
+                among = user.plays if nla else user.playing
+                for component in users.animated_elsewhere(players, among, path, slot.key):
                     stored[component] = np.nan
             # What has a curve needs no value, and what is stored there is the pose of the frame.
             w, x, y, z = (stored[c] if c in absent else fill[c] for c in range(4))
             fill = (w, x, y, z)
-        found[path] = Way(mode_of(players, user, holder, path), fill, _instead(holder, prop))
+        found[path] = Way(mode_of(players, user, holder, path), fill, _instead(players, user, holder, path, prop))
     return found
 
 
-def _instead(holder: Any, prop: str) -> Fill:
-    """The rotation that a bone or object has stored in its own mode, where that does not play a property."""
-    if kind_played(holder.rotation_mode) == users.ROTATIONS[prop]:
+def _instead(players: Users, user: User, holder: Any, path: str, prop: str) -> Fill:
+    """The rotation that a bone or object has stored in its own mode, where that does not play a property.
+
+    Unknown where keys play there: what is stored is the pose of the current frame.
+    """
+    kind = kind_played(holder.rotation_mode)
+    if kind == users.ROTATIONS[prop]:
+        return _UNKNOWN
+    played = path.removesuffix(users.ROTATIONS[prop].lower()) + kind.lower()
+    if any((played, component) in players.animated(user.plays) for component in range(COMPONENTS[kind])):
         return _UNKNOWN
     if prop.startswith("delta_"):
         shown = holder.delta_rotation_euler.to_quaternion() if users.ROTATIONS[prop] != EULER else None
@@ -242,10 +262,13 @@ def _constraints(base: Reader, user: User, slot: _Slot) -> Iterator[Reader]:
 
 
 def _drivers(players: Users, user: User, slot: _Slot) -> Iterator[Reader]:
+    paths: dict[tuple[str, str], list[str]] = {}
+    for path, place in slot.rotations.items():
+        paths.setdefault(place, []).append(path)
     found: dict[tuple[str, str, bool], set[tuple[str, int]]] = {}
     for read in players.driver_reads(user.datablock):
-        if read.data_path in slot.rotations:
-            found.setdefault((read.owner, read.driven, read.muted), set()).add((read.data_path, read.component))
+        for path in paths.get((read.bone, read.prop), ()):
+            found.setdefault((read.owner, read.driven, read.muted), set()).add((path, read.component))
     for (owner, driven, muted), reads in found.items():
         yield Reader(owner=owner, route="driver", by=driven, muted=muted, reads=frozenset(reads))
 
@@ -263,42 +286,56 @@ class _Item:
     start: float
     end: float
     mixes: str  # why it does not replace what lies below, "" when it does
+    quaternions: bool  # where it mixes: quaternions too
     holds: str  # its extrapolation
 
 
-def _stack(datablock: Any, data: Any) -> list[_Item]:
+def _stack_of(players: Users, datablock: Any) -> list[_Item]:
+    """The animation layers of an ID: looked up once, however many slots it plays."""
+    pointer = datablock.as_pointer()
+    if pointer not in players.stacks:
+        players.stacks[pointer] = _stack(datablock.animation_data)
+    return players.stacks[pointer]
+
+
+def _stack(data: Any) -> list[_Item]:
     items: list[_Item] = []
-    solo = any(track.is_solo for track in data.nla_tracks)
-    for track in data.nla_tracks:
-        track_counts = track.is_solo if solo else not track.mute
-        transitions = [strip for strip in track.strips if strip.type == "TRANSITION" and not strip.mute]
-        for strip in users.strips_of(track.strips):
-            keys = users.keys_of(strip)
-            mixes = _mixes(strip, lowest=not any(item.counts for item in items))
-            if any(_touch(strip, other) for other in transitions):
-                mixes = Text("a transition mixes it")
-            items.append(
-                _Item(
-                    key=keys[0] if keys else None,
-                    strip=strip,
-                    counts=track_counts and not strip.mute,
-                    start=strip.frame_start,
-                    end=strip.frame_end,
-                    mixes=mixes,
-                    holds=strip.extrapolation,
-                )
+    strips = list(users.strips_of(data))
+    transitions = [(track, strip) for track, strip, _ in strips if strip.type == "TRANSITION"]
+    for track, strip, counts in strips:
+        keys = users.keys_of(strip)
+        mixes = _mixes(strip)
+        if any(track == other and _touch(strip, transition) for other, transition in transitions):
+            mixes = Text("a transition mixes it")
+        only_sums = not mixes and strip.blend_type == "COMBINE"
+        items.append(
+            _Item(
+                key=keys[0] if keys else None,
+                strip=strip,
+                counts=counts,
+                start=strip.frame_start,
+                end=strip.frame_end,
+                mixes=_blend_mode(strip.blend_type) if only_sums else mixes,
+                quaternions=not only_sums,
+                holds=strip.extrapolation,
             )
+        )
     action = data.action_tweak_storage if data.use_tweak_mode else data.action
     handle = compat.stored_slot_handle(data) if data.use_tweak_mode else compat.slot_handle(data)
     keys = users.keys_of_action(action, handle)
     if keys:
-        mixes = ""
-        if data.action_blend_type != "REPLACE" and any(item.counts for item in items):
-            mixes = Text("its blend mode is {mode}", {"mode": data.action_blend_type})
-        elif data.action_influence < 1.0:
+        mixes, only_sums = "", False
+        if items and data.action_influence < 1.0:
             mixes = Text("its influence is below 1")
-        items.append(_Item(keys[0], None, not solo, -np.inf, np.inf, mixes, data.action_extrapolation))
+        elif items and data.action_blend_type != "REPLACE":
+            mixes, only_sums = _blend_mode(data.action_blend_type), data.action_blend_type == "COMBINE"
+        on = users.action_counts(data)
+        items.append(_Item(keys[0], None, on, -np.inf, np.inf, mixes, not only_sums, data.action_extrapolation))
     return items
+
+
+def _blend_mode(mode: str) -> Text:
+    return Text("its blend mode is {mode}", {"mode": mode})
 
 
 def _touch(strip: Any, transition: Any) -> bool:
@@ -307,46 +344,47 @@ def _touch(strip: Any, transition: Any) -> bool:
     )
 
 
-def _mixes(strip: Any, *, lowest: bool) -> str:
-    """Why a strip mixes with what lies below it, "" when it replaces that.
+def _mixes(strip: Any) -> str:
+    """Why a strip mixes with what lies below it, the identity below all others; "" when it replaces that.
 
-    The lowest strip plays in full while its influence is not animated, whatever its blends are.
+    COMBINE in full multiplies quaternions, which no sign changes, and is asked for apart. The influence of a meta strip
+    counts for nothing.
     """
     if strip.blend_type in ("ADD", "SUBTRACT", "MULTIPLY"):
-        return Text("its blend mode is {mode}", {"mode": strip.blend_type})
+        return _blend_mode(strip.blend_type)
     if strip.use_animated_influence:
         curve = strip.fcurves.find("influence")
-        values = [point.co[1] for point in curve.keyframe_points] if curve is not None else [strip.influence]
-        if not values or min(values) < 1.0:
-            return Text("its influence is below 1")
-        return ""
-    if lowest:
-        return ""
-    if strip.blend_in > 0.0 or strip.blend_out > 0.0 or strip.use_auto_blend:
+        values = [point.co[1] for point in curve.keyframe_points] if curve is not None else []
+        plain = curve is None or not len(curve.modifiers)
+        return "" if plain and min(values, default=strip.influence) >= 1.0 else Text("its influence is below 1")
+    if strip.blend_in > 0.0 or strip.blend_out > 0.0:
         return Text("it blends in or out")
     return ""
 
 
 def _mixing(players: Users, stack: Sequence[_Item], number: int, slot: _Slot) -> dict[str, Any]:
-    """Why, and on which paths, a layer does not play alone: by itself, or since another is mixed over it."""
+    """Why, and on which paths, a layer does not play alone: by itself, or since another is mixed over it.
+
+    Whether they are muted does not matter here: each may be switched on.
+    """
     item = stack[number]
-    if item.mixes:
-        return {"mixed": item.mixes, "mixed_paths": frozenset(slot.rotations)}
+    sums = {path for path, (_, prop) in slot.rotations.items() if users.ROTATIONS[prop] != QUATERNION}
+    paths = (set(slot.rotations) if item.quaternions else sums) if item.mixes else set()
+    why = item.mixes if paths else ""
     mine = {path for path, _ in slot.keyed if path in slot.rotations}
-    paths: set[str] = set()
-    over = ""
     for upper in stack[number + 1 :]:
-        if upper.mixes and upper.key is not None and (upper.counts or not item.counts) and _meet(item, upper):
-            shared = mine & {path for path, _ in players.curves(upper.key)}
-            if shared:
-                paths |= shared
+        if upper.mixes and upper.key is not None and _meet(item, upper):
+            theirs = {path for path, _ in players.curves(upper.key)}
+            shared = mine & theirs & (mine if upper.quaternions else sums)
+            paths |= shared
+            if shared and not why:
                 name = upper.strip.name if upper.strip is not None else ""
-                over = over or (
+                why = (
                     Text("the strip {name!r} is mixed over it", {"name": name})
                     if name
                     else Text("the active action is mixed over it")
                 )
-    return {"mixed": over, "mixed_paths": frozenset(paths)}
+    return {"mixed": why, "mixed_paths": frozenset(paths)}
 
 
 def _meet(lower: _Item, upper: _Item) -> bool:
@@ -381,7 +419,10 @@ def _drawn_by_strip(strip: Any, step: float) -> Iterator[Drawn]:
         curve = strip.fcurves.find("strip_time")
         if curve is not None:
             shown = np.arange(np.ceil(strip.frame_start / step), np.floor(strip.frame_end / step) + 1.0) * step
-            times = np.unique([curve.evaluate(time) for time in shown.tolist()])
+            times = np.array([curve.evaluate(time) for time in shown.tolist()])
+            if strip.use_animated_time_cyclic and last > first:
+                times = first + (times - first) % (last - first)
+            times = np.unique(times)
             yield Drawn(times=tuple(times[(times >= first) & (times <= last)].tolist()) or (first,))
             return
     scale = strip.scale or 1.0

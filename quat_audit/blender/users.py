@@ -49,9 +49,10 @@ class User:
 
 
 class DriverRead(NamedTuple):
-    """A driver takes a component of a property as the number that it is."""
+    """A driver takes a component of a property (of a bone, "" for the object itself) as the number that it is."""
 
-    data_path: str
+    bone: str
+    prop: str
     component: int
     owner: str
     driven: str
@@ -87,6 +88,7 @@ class Users(dict[Key, list[User]]):
         self._filled: frozenset[Key] = frozenset()
         self._elsewhere: dict[tuple[Key, ...], dict[tuple[str, int], tuple[Key, ...]]] = {}
         self._driver_reads: dict[int, list[DriverRead]] | None = None
+        self.stacks: dict[int, list[Any]] = {}  # an ID's pointer → its animation layers, by `readers`
 
     def curves(self, key: Key) -> frozenset[tuple[str, int]]:
         """(data path, component) of the curves of a slot that are not muted."""
@@ -135,8 +137,13 @@ class Users(dict[Key, list[User]]):
         return self._driver_reads.get(datablock.session_uid, [])
 
 
-# A component of a rotation at the end of a path: rotation_euler[2], or rotation_euler.z
-_COMPONENT = re.compile(r"(.*rotation_\w+)(?:\[(\d)\]|\.([wxyz]))", re.DOTALL)
+# A component of a rotation or location at the end of a path: rotation_euler[2], ["z"] or .z (of more letters the first
+# counts), as Blender takes them.
+_COMPONENT = re.compile(
+    r"""(?:(.*)\.)?((?:delta_)?(?:rotation_\w+|location))(?:\[\s*(\d+)\s*\]|\["([wxyz])\w*"\]|\.([wxyz])\w*)""",
+    re.DOTALL,
+)
+_LETTERS = {"rotation_quaternion": "wxyz", "rotation_axis_angle": "wxyz", "delta_rotation_quaternion": "wxyz"}
 _ANGLES = {"ROT_X": 0, "ROT_Y": 1, "ROT_Z": 2}
 
 
@@ -149,25 +156,44 @@ def _reads_of(owner: str, fcurve: Any) -> Iterator[tuple[int, DriverRead]]:
     driven = fcurve.data_path + (f"[{fcurve.array_index}]" if fcurve.array_index else "")
     for variable in fcurve.driver.variables:
         for target in variable.targets:
-            if target.id is None:
-                continue
-            if variable.type == "SINGLE_PROP":
-                match = _COMPONENT.fullmatch(target.data_path)
-                if match is None:
-                    continue
-                letters = "xyz" if "euler" in match[1] else "wxyz"
-                number = int(match[2]) if match[2] else letters.find(match[3])
-                yield target.id.session_uid, DriverRead(match[1], number, owner, driven, fcurve.mute)
+            if variable.type in ("SINGLE_PROP", "CONTEXT_PROP"):
+                for base in _bases(variable, target):
+                    for uid, bone, prop, component in _component_read(base, target.data_path):
+                        yield uid, DriverRead(bone, prop, component, owner, driven, fcurve.mute)
             elif variable.type == "TRANSFORMS" and target.transform_type in _ANGLES and target.rotation_mode == "AUTO":
-                holder = target.id
-                if target.bone_target:
-                    holder = holder.pose.bones.get(target.bone_target) if getattr(holder, "pose", None) else None
+                holder, bone = target.id, target.bone_target
+                if holder is not None and bone:
+                    holder = holder.pose.bones.get(bone) if getattr(holder, "pose", None) else None
                 if holder is not None and getattr(holder, "rotation_mode", "") in EULER_ORDERS:
-                    path = holder.path_from_id("rotation_euler") if target.bone_target else "rotation_euler"
-                    yield (
-                        target.id.session_uid,
-                        DriverRead(path, _ANGLES[target.transform_type], owner, driven, fcurve.mute),
-                    )
+                    component = _ANGLES[target.transform_type]
+                    read = DriverRead(bone, "rotation_euler", component, owner, driven, fcurve.mute)
+                    yield target.id.session_uid, read
+
+
+def _bases(variable: Any, target: Any) -> list[Any]:
+    """What the path of a variable starts at; of a context property, whatever may be active."""
+    if variable.type == "SINGLE_PROP":
+        return [target.id] if target.id is not None else []
+    scenes = list(bpy.data.scenes)
+    if target.context_property == "ACTIVE_VIEW_LAYER":
+        return [layer for scene in scenes for layer in scene.view_layers]
+    return scenes
+
+
+def _component_read(base: Any, data_path: str) -> Iterator[tuple[int, str, str, int]]:
+    """(session_uid of an ID, bone, property, component) that a path from something means; nothing for other paths."""
+    match = _COMPONENT.fullmatch(data_path)
+    if match is None:
+        return
+    try:
+        holder = base.path_resolve(match[1], False) if match[1] else base
+    except (ValueError, TypeError, KeyError, IndexError):
+        return
+    if isinstance(holder, bpy.types.Object | bpy.types.PoseBone):
+        letter = match[4] or match[5]
+        component = int(match[3]) if match[3] else _LETTERS.get(match[2], "xyz").find(letter)
+        bone = holder.name if isinstance(holder, bpy.types.PoseBone) else ""
+        yield holder.id_data.session_uid, bone, match[2], component
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,14 +232,10 @@ def _holders(name: str, datablock: Any) -> Iterator[tuple[int, Holder]]:
         return
     if data.action is not None and not data.use_tweak_mode:
         yield data.action.session_uid, Holder(name, datablock, data, -1, "", False, compat.slot_handle(data))
-    number = 0
-    for track in data.nla_tracks:
-        for strip in strips_of(track.strips):
-            if strip.action is not None:
-                muted = track.mute or strip.mute
-                handle = compat.slot_handle(strip)
-                yield strip.action.session_uid, Holder(name, datablock, strip, number, strip.name, muted, handle)
-            number += 1
+    for number, (_, strip, counts) in enumerate(strips_of(data)):
+        if strip.action is not None:
+            handle = compat.slot_handle(strip)
+            yield strip.action.session_uid, Holder(name, datablock, strip, number, strip.name, not counts, handle)
 
 
 def alive(users: Iterable[User]) -> bool:
@@ -248,9 +270,8 @@ def _played_by(datablock: Any) -> Iterator[Key]:
         yield from keys_of(data)
         if data.use_tweak_mode:
             yield from keys_of_action(data.action_tweak_storage, compat.stored_slot_handle(data))
-        for track in data.nla_tracks:
-            for strip in strips_of(track.strips):
-                yield from keys_of(strip)
+        for _, strip, _ in strips_of(data):
+            yield from keys_of(strip)
     if isinstance(datablock, bpy.types.Object):
         bones = datablock.pose.bones if datablock.pose is not None else ()
         for holder in (datablock, *bones):
@@ -269,11 +290,33 @@ def keys_of_action(action: Any, handle: int) -> tuple[Key, ...]:
     return ((action.session_uid, handle),) if action is not None and not compat.plays_nothing(handle) else ()
 
 
-def strips_of(strips: Any) -> Iterator[Any]:
-    """Strips, and those within meta strips."""
+def strips_of(data: Any) -> Iterator[tuple[int, Any, bool]]:
+    """(number of its track, strip, whether it is evaluated as the file is now), the lowest first, within metas too."""
+    for number, (track, on) in enumerate(_tracks(data)):
+        yield from ((number, strip, counts) for strip, counts in _strips(track.strips, on))
+
+
+def _tracks(data: Any) -> list[tuple[Any, bool]]:
+    """(track, whether it is evaluated): one with Solo silences the others."""
+    solo = any(track.is_solo for track in data.nla_tracks)
+    return [(t, data.use_nla and (t.is_solo if solo else not t.mute)) for t in data.nla_tracks]
+
+
+def _strips(strips: Any, on: bool) -> Iterator[tuple[Any, bool]]:
     for strip in strips:
-        yield strip
-        yield from strips_of(strip.strips)  # of a meta strip
+        counts = on and not strip.mute
+        yield strip, counts
+        yield from _strips(strip.strips, counts)  # of a meta strip
+
+
+def action_counts(data: Any) -> bool:
+    """Whether the active action of an AnimData is evaluated: a track with Solo silences it."""
+    return not (data.use_nla and any(track.is_solo for track in data.nla_tracks))
+
+
+def in_nla(data: Any) -> bool:
+    """Whether the NLA evaluates an AnimData: a track that is on has strips, be they muted."""
+    return any(on and len(track.strips) for track, on in _tracks(data))
 
 
 def _driven(datablock: Any) -> frozenset[tuple[str, int]]:
@@ -318,14 +361,14 @@ def guessed(users: Iterable[User], bone: str, prop: str) -> Played:
     return Played(modes, next((mode for mode in modes if mode in EULER_ORDERS), "XYZ"), None)
 
 
-def animated_elsewhere(players: Users, user: User, data_path: str, own: Key) -> set[int]:
-    """Components of a property that another action than `own` animates on the user right now.
+def animated_elsewhere(players: Users, among: tuple[Key, ...], data_path: str, own: Key) -> set[int]:
+    """Components of a property that one of some slots but `own` animates.
 
     What such a component has stored is that action's pose at the current frame, not a value of the rig.
     """
-    if all(key == own for key in user.playing):
+    if all(key == own for key in among):
         return set()
-    curves = players.animated(user.playing)
+    curves = players.animated(among)
     return {c for c in range(4) if any(key != own for key in curves.get((data_path, c), ()))}
 
 
@@ -347,16 +390,15 @@ def is_animated(datablock: Any, data_path: str) -> bool:
 
 
 def _playing(datablock: Any) -> Iterator[Key]:
-    """The active action and the NLA strips that are not muted."""
+    """The active action and the NLA strips that are evaluated as the file is now."""
     data = getattr(datablock, "animation_data", None)
     if data is None:
         return
-    yield from keys_of(data)
-    for track in data.nla_tracks:
-        if not track.mute:
-            for strip in strips_of(track.strips):
-                if not strip.mute:
-                    yield from keys_of(strip)
+    if action_counts(data):
+        yield from keys_of(data)
+    for _, strip, counts in strips_of(data):
+        if counts:
+            yield from keys_of(strip)
 
 
 def holder_of(user: User, bone: str) -> Any:

@@ -231,7 +231,7 @@ def _ways_of(clip: Clip, track: int) -> tuple[Way, ...]:
     w, x, y, z = tracks.pose[track].tolist()
     own = Way(tracks.order[track] if euler else "", (w, x, y, z))
     known = [r.ways[tracks.data_path[track]] for r in players(clip) if tracks.data_path[track] in r.ways]
-    any_order = unread(clip) or any(way.mode not in _ORDERS for way in known)
+    any_order = any(way.mode not in _ORDERS for way in known) or (clip.format == "blender" and not known)
     found = {_word(own, clip, track): own}
     for way in known:
         if not euler or way.mode in _ORDERS:
@@ -297,8 +297,10 @@ def _view(clip: Clip, of_path: Mapping[str, tuple[Way, ...]], which: int) -> Cli
 
 
 def readers_of_way(clip: Clip, track: int, number: int) -> tuple[Reader, ...]:
-    """Who plays a track in its way of that number (see `ways`); () for a reader that is unknown."""
+    """Who plays a track in its way of that number (see `ways`); () for a reader that is unknown, or no such way."""
     path = clip.tracks.data_path[track]
+    if number >= len(ways(clip)[track]):
+        return ()
     wanted = _word(ways(clip)[track][number], clip, track)
     euler = clip.tracks.kind[track] == "EULER"
     found = []
