@@ -7,8 +7,9 @@ are made, and the file is saved, loaded and posed again. No maths of the package
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ MODES = ("QUATERNION", *ORDERS, "AXIS_ANGLE")
 MOVED_DEG, POSE_DEG = 1e-4, 5e-5
 LAST = 1.0  # the control bone's way through an Action constraint
 
-Pose = dict[tuple[str, ...], np.ndarray]
+Pose = dict[tuple[int, float, str, str], np.ndarray]
 
 
 # Building -----------------------------------------------------------------------------------------
@@ -40,7 +41,7 @@ def random_values(rng: np.random.Generator, kind: str, count: int) -> np.ndarray
     """(N, n) values with the faults that safe fixes are for: flips, wrong lengths, wraps in any order's triples."""
     if kind == "QUATERNION":
         smooth = rng.random() < 0.7
-        q = np.cumsum(rng.normal(scale=0.15, size=(count, 4)), axis=0) + [1, 0, 0, 0]
+        q = np.cumsum(rng.normal(scale=0.15, size=(count, 4)), axis=0) + np.eye(4)[0]
         values = q / np.linalg.norm(q, axis=1, keepdims=True) if smooth else random_quaternions(rng, count)
         if rng.random() < 0.7:
             values = values * rng.choice([-1.0, 1.0], (count, 1))
@@ -136,21 +137,25 @@ def add_driver(rng: np.random.Generator, rig: Any, number: int) -> None:
         target.id, target.bone_target = rig, "B"
         target.transform_type, target.transform_space = str(rng.choice(["ROT_X", "ROT_Y", "ROT_Z"])), "LOCAL_SPACE"
         return
-    head = str(rng.choice(['pose.bones["B"].', "pose.bones[0].", ""]))
-    end = str(rng.choice(["rotation_euler[0]", "rotation_euler.y", "rotation_quaternion[2]", "rotation_quaternion.w"]))
+    paths = sorted({curve.data_path for curve in build.fcurves_of(bpy.data.actions["Shared"])})
+    path = paths[int(rng.integers(len(paths)))].replace('["B"]', str(rng.choice(['["B"]', "[0]"])))
+    letters = "wxyz" if "quaternion" in path else "xyz"
+    part = int(rng.integers(len(letters)))
+    end = str(rng.choice([f"[{part}]", f".{letters[part]}"]))
     variable.type = "SINGLE_PROP"
-    target.id, target.data_path = rig, head + end
+    target.id, target.data_path = rig, path + end
 
 
 def build_random(seed: int) -> list[float]:
     """A file of one to four readers of an action, some with another action beside it; returns the frames of keys."""
     rng = np.random.default_rng(seed)
-    frames = [1.0 + 5 * n for n in range(int(rng.integers(2, 6)))]
+    gap = float(rng.choice([2, 2, 5]))
+    frames = [1.0 + gap * n for n in range(int(rng.integers(3, 7)))]
     shared = random_action(rng, "Shared", frames)
     rigs = [random_rig(rng, name) for name in ("RigA", "RigB")[: int(rng.integers(1, 3))]]
     for number in range(int(rng.integers(1, 5))):
         rig = rigs[int(rng.integers(len(rigs)))]
-        route = rng.choice(["active", "strip", "strip", "constraint", "driver"])
+        route = rng.choice(["active", "strip", "strip", "constraint", "driver"], p=[0.25, 0.25, 0.15, 0.15, 0.2])
         if route == "active":
             build.assign(rig.animation_data_create(), shared)
         elif route == "constraint":
@@ -171,32 +176,43 @@ def build_random(seed: int) -> list[float]:
 # Posing -------------------------------------------------------------------------------------------
 
 
-def settings() -> Iterator[str]:
-    """The open file as each of its readers is played: as it is, all strips on, each track by itself."""
-    yield "as it is"
-    rigs = [obj for obj in bpy.data.objects if obj.animation_data is not None and len(obj.animation_data.nla_tracks)]
-    tracks = [(rig, number) for rig in rigs for number in range(len(rig.animation_data.nla_tracks))]
-    for rig in rigs:
-        for track in rig.animation_data.nla_tracks:
-            track.mute = False
-            for strip in track.strips:
-                strip.mute = False
-    yield "all on"
-    for rig in rigs:
-        rig.animation_data.action = None
-    yield "all strips, no action"
-    for rig, number in tracks:
-        rig.animation_data.nla_tracks[number].is_solo = True
-        yield f"{rig.name} solo {number}"
-        rig.animation_data.nla_tracks[number].is_solo = False
+AS_IT_IS, ALL_ON, ALL_STRIPS = range(3)
+
+
+def arranged(path: Path, arrangement: int) -> bool:
+    """Open a file and arrange it as some of its readers are played; False when there are no more arrangements.
+
+    As it is; all strips on, with and without the active action; each track by itself.
+    """
+    open.open_blend(path)
+    if arrangement == AS_IT_IS:
+        return True
+    stacks = [obj.animation_data for obj in bpy.data.objects if obj.animation_data is not None]
+    tracks = [track for data in stacks for track in data.nla_tracks]
+    for track in tracks:
+        track.mute = False
+        for strip in track.strips:
+            strip.mute = False
+    if arrangement >= ALL_STRIPS:
+        for data in stacks:
+            data.action = None
+    if arrangement > ALL_STRIPS:
+        if arrangement - ALL_STRIPS > len(tracks):
+            return False
+        tracks[arrangement - ALL_STRIPS - 1].is_solo = True
+    # A stack that was changed in memory can play stale until it is loaded.
+    open.save_blend(path.with_suffix(".arranged.blend"), compress=False)
+    open.open_blend(path.with_suffix(".arranged.blend"))
+    return bool(tracks)
 
 
 def poses(path: Path, frames: Sequence[float]) -> Pose:
-    """(setting, frame, object, bone) → 3x3 rotation of all that moves in a file."""
-    open.open_blend(path)
+    """(arrangement, frame, object, bone) → 3x3 rotation of all that moves in a file."""
     found: Pose = {}
-    names = sorted(obj.name for obj in bpy.data.objects)
-    for setting in settings():
+    for arrangement in itertools.count():
+        if not arranged(path, arrangement):
+            return found
+        names = sorted(obj.name for obj in bpy.data.objects)
         for frame in frames:
             for name in names:
                 if (control := _bone(bpy.data.objects[name], "Control")) is not None:
@@ -206,10 +222,10 @@ def poses(path: Path, frames: Sequence[float]) -> Pose:
             depsgraph = bpy.context.evaluated_depsgraph_get()
             for name in names:
                 evaluated = bpy.data.objects[name].evaluated_get(depsgraph)
-                found[setting, str(frame), name] = rotation(evaluated.matrix_world)
+                found[arrangement, frame, name, ""] = rotation(evaluated.matrix_world)
                 if (bone := _bone(evaluated, "B")) is not None:
-                    found[setting, str(frame), name, "B"] = rotation(bone.matrix)
-    return found
+                    found[arrangement, frame, name, "B"] = rotation(bone.matrix)
+    raise AssertionError
 
 
 def _bone(obj: Any, name: str) -> Any:
