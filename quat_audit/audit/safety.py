@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import Floats
+from ..arrays import Bools, Floats
 from ..findings.finding import FIX_KINDS, NONE, SAFE, UNSAFE, Finding, FixKind
 from ..motion import storage
 from ..motion.clip import EULER, QUATERNION, Clip
@@ -109,8 +109,8 @@ def broken_promises(before: Clip, after: Clip, *, lengths: bool = True) -> dict[
             bad.setdefault(
                 before.tracks.data_path[track], Broken(_key_changes(before, track, number, change), not number)
             )
-        for track in _completed(was, now):
-            if np.isnan(was.tracks.pose[track, was.tracks.curves[track] < 0]).any():
+        for track, added in _completed(was, now):
+            if np.isnan(was.tracks.pose[track, added]).any():
                 unknown = Text(
                     "what {who} takes for the component without keys is not known",
                     {"who": named(readers_of_way(before, track, number))},
@@ -125,7 +125,13 @@ def broken_promises(before: Clip, after: Clip, *, lengths: bool = True) -> dict[
             for path in _numbers_changed(before, after, reader):
                 reads = Text("{who} reads the number that would change", {"who": reader.words})
                 bad.setdefault(path, Broken(reads))
-        elif reader.mixed:
+        for path in _left_by_strip(before, after, reader):
+            why = Text(
+                "outside the strip {who} would take 0 for the angle without keys, not what is stored",
+                {"who": reader.words},
+            )
+            bad.setdefault(path, Broken(why))
+        if reader.mixed:
             for path in _mix_changed(before, after, reader.mixed_paths):
                 why = Text(
                     "{who} mixes it with other motion ({why}), which would change",
@@ -160,19 +166,35 @@ def _numbers_changed(before: Clip, after: Clip, reader: Reader) -> list[str]:
     return _changed_paths(before, after, lambda path, component: (path, component) in wanted)
 
 
+def _left_by_strip(before: Clip, after: Clip, reader: Reader) -> list[str]:
+    """The data paths of Euler angles that lose what is stored for one of them where a strip does not play.
+
+    The NLA sets what any strip keys to the default there, and leaves the rest as it is stored.
+    """
+    tracks = before.tracks
+    if reader.route != "strip":
+        return []
+    found = []
+    for track, added in _completed(before, after):
+        way = reader.ways.get(tracks.data_path[track])
+        if way is not None and tracks.kind[track] == EULER and np.any(np.abs(np.array(way.fill)[added]) > SAME_VALUE):
+            found.append(tracks.data_path[track])
+    return found
+
+
 def _mix_changed(before: Clip, after: Clip, paths: frozenset[str]) -> list[str]:
     """The data paths among some of which other values are mixed, or Euler angles that were not.
 
     For an absent component of a quaternion the identity is mixed; an absent Euler angle is left as it is.
     """
     tracks = before.tracks
-    angles = (tracks.data_path[track] for track in _completed(before, after) if tracks.kind[track] != QUATERNION)
+    angles = (tracks.data_path[track] for track, _ in _completed(before, after) if tracks.kind[track] != QUATERNION)
     values = _changed_paths(before, after, lambda path, component: path in paths)
     return [*values, *(path for path in angles if path in paths)]
 
 
-def _completed(before: Clip, after: Clip) -> list[int]:
-    """The tracks that have a curve for a component that had none."""
+def _completed(before: Clip, after: Clip) -> list[tuple[int, Bools]]:
+    """(track, which of its components (4,)) that have a curve and had none."""
     if after.curves is before.curves:
         return []
     now = {(p, k): n for n, (p, k) in enumerate(zip(after.tracks.data_path, after.tracks.kind, strict=True))}
@@ -181,8 +203,9 @@ def _completed(before: Clip, after: Clip) -> list[int]:
     found = []
     for track in np.flatnonzero(absent.any(axis=1)).tolist():
         other = now.get((before.tracks.data_path[track], before.tracks.kind[track]), -1)
-        if other >= 0 and np.any(absent[track] & (after.tracks.curves[other] >= 0)):
-            found.append(track)
+        added = absent[track] & (after.tracks.curves[other] >= 0) if other >= 0 else np.zeros(4, dtype=bool)
+        if added.any():
+            found.append((track, added))
     return found
 
 

@@ -267,8 +267,12 @@ def _drivers(players: Users, user: User, slot: _Slot) -> Iterator[Reader]:
         paths.setdefault(place, []).append(path)
     found: dict[tuple[str, str, bool], set[tuple[str, int]]] = {}
     for read in players.driver_reads(user.datablock):
+        # Each component of a quaternion depends on all four where the NLA combines it.
+        whole = users.ROTATIONS.get(read.prop) == QUATERNION
         for path in paths.get((read.bone, read.prop), ()):
-            found.setdefault((read.owner, read.driven, read.muted), set()).add((path, read.component))
+            components = range(4) if whole else (read.component,)
+            of_driver = found.setdefault((read.owner, read.driven, read.muted), set())
+            of_driver.update((path, component) for component in components)
     for (owner, driven, muted), reads in found.items():
         yield Reader(owner=owner, route="driver", by=driven, muted=muted, reads=frozenset(reads))
 
