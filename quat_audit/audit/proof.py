@@ -84,7 +84,7 @@ def _not_measured(before: Clip, after: Clip) -> tuple[str, ...]:
             said.append(f"{_who(before, track)}: the rotation mode was set to {mode}, so its pose changes")
     said += [f"{one.owner}: the action {before.action!r} plays now" for one in newly_bound(before, after)]
     said += [
-        f"{one.owner}, {one.bone}: disconnected from its parent, so its location keys play"
+        f"{', '.join(one.owners)}, {one.bone}: disconnected from its parent, so its location keys play"
         for one in newly_released(before, after)
     ]
     return tuple(said)

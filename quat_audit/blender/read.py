@@ -201,7 +201,7 @@ def _read_set_parts(action: Any, curve_set: compat.CurveSet, played_by: Users) -
     }
     unread += readers.not_evaluated(name, read_by)
     unbound = readers.find_unbound(played_by, own, dict.fromkeys(paths))
-    connected = readers.find_connected(who, paths)
+    connected = readers.find_connected(played_by, who, paths)
     settled: dict[str, Any] = {
         "cycles": [problem if isinstance(problem, Cycles) else None for problem in problems],
         "unevaluable": [problem if isinstance(problem, str) else "" for problem in problems],

@@ -121,12 +121,16 @@ def _resolves_any(datablock: Any, paths: Iterable[str]) -> bool:
 _LOCATION = re.compile(r"""pose\.bones\[(?:"((?:[^"\\]|\\.)*)"|'((?:[^'\\]|\\.)*)')\]\.location""", re.DOTALL)
 
 
-def find_connected(who: Sequence[User], paths: Iterable[str]) -> tuple[Connected, ...]:
-    """The bones that are connected to their parents, of the locations among some data paths."""
+def find_connected(players: Users, who: Sequence[User], paths: Iterable[str]) -> tuple[Connected, ...]:
+    """The bones that are connected to their parents, of the locations among some data paths.
+
+    Not those whose location a driver reads: such keys are there for it.
+    """
     rigs = [user for user in who if user.is_object and user.datablock.type == "ARMATURE"]
-    stuck = {u.name: {b.name for b in u.datablock.data.bones if b.use_connect and b.parent is not None} for u in rigs}
-    if not any(stuck.values()):
+    stuck = [{b.name for b in u.datablock.data.bones if b.use_connect and b.parent is not None} for u in rigs]
+    if not any(stuck):
         return ()
+    read = {r.bone for user in rigs for r in players.driver_reads(user.datablock) if r.prop == "location"}
     found = []
     for path in dict.fromkeys(path for path in paths if path.endswith("].location")):
         match = _LOCATION.fullmatch(path)
@@ -134,14 +138,18 @@ def find_connected(who: Sequence[User], paths: Iterable[str]) -> tuple[Connected
             continue
         name = bpy.utils.unescape_identifier(match[1] if match[1] is not None else match[2])
         have = [user for user in rigs if name in user.datablock.data.bones]
-        caught = [user for user in have if name in stuck[user.name]]
-        if caught:
-            obj = caught[0].datablock
-            scene = (list(obj.users_scene) or [bpy.context.scene or bpy.data.scenes[0]])[0]
-            size = max(abs(value) for value in obj.matrix_world.to_scale())
-            mm = 1000.0 * size * scene.unit_settings.scale_length
-            found.append(Connected(path, name, obj.name, mm, len(caught) == len(have)))
+        caught = [user.datablock for user, names in zip(rigs, stuck, strict=True) if name in names]
+        if caught and name not in read:
+            owners = tuple(obj.name for obj in caught)
+            found.append(Connected(path, name, owners, max(map(_unit_mm, caught)), len(caught) == len(have)))
     return tuple(found)
+
+
+def _unit_mm(obj: Any) -> float:
+    """How far one unit of an object's own space is in its scene, in millimeters."""
+    scene = (list(obj.users_scene) or [bpy.context.scene or bpy.data.scenes[0]])[0]
+    size: float = max(abs(value) for value in obj.matrix_world.to_scale()) * scene.unit_settings.scale_length
+    return 1000.0 * size
 
 
 def _readers_of(players: Users, user: User, slot: _Slot) -> Iterator[Reader]:

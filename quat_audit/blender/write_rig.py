@@ -38,7 +38,8 @@ def bind_slots(record: BlenderClip, wanted: Sequence[Unbound]) -> tuple[int, tup
     numbers = {(one.owner, one.number) for one in wanted}
     done, skipped = 0, []
     for holder in players.holders.get(record.action_uid, ()):
-        if (holder.name, holder.number) not in numbers:
+        # An object and its data may have one name: the slot suits one of them.
+        if (holder.name, holder.number) not in numbers or record.handle not in compat.suitable_slots(holder.player):
             continue
         if holder.datablock.is_editable:
             compat.bind_slot(holder.player, record.handle)
@@ -51,34 +52,40 @@ def bind_slots(record: BlenderClip, wanted: Sequence[Unbound]) -> tuple[int, tup
 def release(wanted: Sequence[Connected]) -> tuple[int, tuple[str, ...]]:
     """Disconnect bones from their parents; (how many, which could not and why)."""
     done, skipped = 0, []
-    for name in dict.fromkeys(one.owner for one in wanted):
-        bones = [one.bone for one in wanted if one.owner == name]
-        obj = bpy.data.objects[name]
-        layer = bpy.context.view_layer
-        if not (obj.is_editable and obj.data.is_editable) or obj.name not in layer.objects:
-            skipped.append(f"{name} cannot be edited here, so its bones stay connected")
+    for name in dict.fromkeys(owner for one in wanted for owner in one.owners):
+        obj = bpy.data.objects.get((name, None))  # of one name the one of this file
+        if obj is None or obj.data.library is not None or obj.data.override_library is not None:
+            skipped.append(f"{name} is linked, so its bones stay connected")
             continue
-        with _in_edit_mode(obj):
-            for bone in bones:
-                obj.data.edit_bones[bone].use_connect = False
+        bones = [one.bone for one in wanted if name in one.owners and obj.data.bones[one.bone].use_connect]
+        if bones:  # they are free already where two objects share the armature
+            with _in_edit_mode(obj):
+                for bone in bones:
+                    obj.data.edit_bones[bone].use_connect = False
         done += len(bones)
     return done, tuple(skipped)
 
 
 @contextmanager
 def _in_edit_mode(obj: Any) -> Iterator[None]:
-    """An armature in edit mode; what was active, and its mode, come back."""
+    """The armature of an object in edit mode, hidden or in another scene; what was active, and its mode, come back."""
     layer = bpy.context.view_layer
     active = layer.objects.active
     mode = active.mode if active is not None else "OBJECT"
     if mode != "OBJECT":
         bpy.ops.object.mode_set(mode="OBJECT")
-    layer.objects.active = obj
+    # Blender edits what is visible: another object with the same armature stands in for one that is not.
+    seen = obj if obj.name in layer.objects and obj.visible_get() else bpy.data.objects.new(obj.name, obj.data)
+    if seen is not obj:
+        bpy.context.scene.collection.objects.link(seen)
+    layer.objects.active = seen
     bpy.ops.object.mode_set(mode="EDIT")
     try:
         yield
     finally:
         bpy.ops.object.mode_set(mode="OBJECT")
         layer.objects.active = active
+        if seen is not obj:
+            bpy.data.objects.remove(seen)
         if mode != "OBJECT":
             bpy.ops.object.mode_set(mode=mode)

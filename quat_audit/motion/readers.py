@@ -138,7 +138,7 @@ class Connected:
 
     Attributes:
         data_path: of its location.
-        bone, owner: its name, and the armature object.
+        bone, owners: its name, and the armature objects in which it is connected.
         mm: how far one unit of location would move it, in millimeters of the scene.
         everywhere: it is connected in every armature that plays the action.
         imported: what read the file connected it; in the file it moves.
@@ -147,7 +147,7 @@ class Connected:
 
     data_path: str
     bone: str
-    owner: str
+    owners: tuple[str, ...]
     mm: float
     everywhere: bool
     imported: bool = False
