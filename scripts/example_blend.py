@@ -33,7 +33,7 @@ def save(scene: Scene, path: Path) -> None:
     bpy.context.preferences.filepaths.save_version = 0
     world = bpy.context.scene
     world.render.fps, world.frame_start, world.frame_end = FRAME_RATE, FIRST_FRAME, LAST_FRAME
-    objects = {RIG: _armature(), PROP: _prop(), CAMERA: _camera()}
+    objects = {RIG: _armature(scene), PROP: _prop(), CAMERA: _camera()}
     _body(objects[RIG], scene)
     for (owner, bone), mode in scene.modes.items():
         (objects[owner].pose.bones[bone] if bone else objects[owner]).rotation_mode = mode
@@ -41,6 +41,8 @@ def save(scene: Scene, path: Path) -> None:
         (objects[owner].pose.bones[bone] if bone else objects[owner]).rotation_quaternion = value
     for owner, thing in objects.items():
         _animate(thing, [c for c in scene.curves if c.owner == owner])
+        if owner in scene.without_slot:
+            thing.animation_data.action_slot = None
     # Not relative to anything and without a preview: nothing in the file depends on where it is made.
     bpy.ops.wm.save_as_mainfile(filepath=str(path), check_existing=False, relative_remap=False)
 
@@ -51,7 +53,7 @@ def _link(name: str, data: Any) -> Any:
     return thing
 
 
-def _armature() -> Any:
+def _armature(scene: Scene) -> Any:
     rig = _link(RIG, bpy.data.armatures.new(RIG))
     bpy.context.view_layer.objects.active = rig
     bpy.ops.object.mode_set(mode="EDIT")
@@ -61,6 +63,7 @@ def _armature() -> Any:
         made.align_roll(bone.front)
         if bone.parent:
             made.parent = rig.data.edit_bones[bone.parent]
+            made.use_connect = bone.name in scene.connected
     bpy.ops.object.mode_set(mode="OBJECT")
     return rig
 

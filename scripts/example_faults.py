@@ -27,7 +27,8 @@ from example_walk import (
 class Example:
     """A broken file: the rule it is for, the formats that can hold the fault, and the fault.
 
-    `also` are rules that find what the fault does to the body, which is no other fault.
+    `also` are rules that find what the fault does to the body, which is no other fault. `since` is the first Blender
+    whose files can hold the fault.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Example:
     formats: tuple[str, ...]
     spoil: Callable[[Scene], Scene]
     also: tuple[str, ...] = ()
+    since: tuple[int, int] = (4, 2)
 
 
 def _edit(scene: Scene, bone: str, prop: str, change: Callable[[Curve], Curve | None], owner: str = RIG) -> Scene:
@@ -156,6 +158,20 @@ def orphan_channel(scene: Scene) -> Scene:
     return replace(scene, curves=scene.curves + tuple(tail))
 
 
+def action_without_slot(scene: Scene) -> Scene:
+    """The prop has its action, assigned by a script from before Blender 4.4."""
+    return replace(scene, without_slot=frozenset([PROP]))
+
+
+def ignored_location_channel(scene: Scene) -> Scene:
+    """A shin that is to slide by 5 cm, connected to its thigh."""
+    frames = np.array([1.0, 25.0, 49.0])
+    slide = np.zeros((3, 3))
+    slide[1, 1] = 0.05
+    curves = scene.curves + tuple(group(RIG, "Shin.L", "location", frames, slide))
+    return replace(scene, curves=curves, connected=frozenset(["Shin.L"]))
+
+
 def unordered_key_times(scene: Scene) -> Scene:
     """One key stands on the time of the one before, two others are swapped."""
 
@@ -186,6 +202,8 @@ EXAMPLES = (
     Example("misaligned_components", "QA303", "z has fewer keys than w, x, y", (BLEND,), misaligned_components),
     Example("duplicate_rotation_channels", "QA304", "rotation and delta", (BLEND, GLB), duplicate_rotation_channels),
     Example("orphan_channel", "QA305", "keys of a deleted bone", (BLEND,), orphan_channel),
+    Example("action_without_slot", "QA307", "an action without its slot", (BLEND,), action_without_slot, since=(4, 4)),
+    Example("ignored_location_channel", "QA308", "a connected bone", (BLEND,), ignored_location_channel),
     Example("unordered_key_times", "QA401", "times not rising", (BLEND, GLB), unordered_key_times),
     Example("unweighted_vertex", "QA601", "a head without weights", (BLEND,), skin.unweighted_vertex),
     Example("weights_not_normalised", "QA602", "a foot at 80 %", (BLEND,), skin.weights_not_normalised),

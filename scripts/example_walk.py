@@ -65,7 +65,8 @@ class Scene:
     """What an example file holds. Keys of `modes` and `pose` are (owner, bone).
 
     `weights` are the (vertex group, weight) pairs of each vertex of the body, None for those of `mesh`; only .blend
-    files hold them and `preserve_volume`.
+    files hold them and the rest: `preserve_volume`, the owners that have their action without its slot, and the bones
+    that are connected to their parents.
     """
 
     curves: tuple[Curve, ...]
@@ -73,6 +74,8 @@ class Scene:
     pose: dict[tuple[str, str], tuple[float, ...]]
     weights: tuple[tuple[tuple[str, float], ...], ...] | None = None
     preserve_volume: bool = False
+    without_slot: frozenset[str] = frozenset()
+    connected: frozenset[str] = frozenset()
 
 
 def _side(name: str, parent: str, head: Sequence[float], tail: Sequence[float], **more: object) -> list[Bone]:

@@ -19,7 +19,7 @@ import sys
 from pathlib import Path
 
 import example_files
-from example_faults import BLEND, BVH, EXAMPLES, GLB
+from example_faults import BLEND, BVH, EXAMPLES, GLB, Example
 from example_walk import Scene, clean
 
 FORMATS = (BLEND, GLB, BVH)
@@ -35,12 +35,19 @@ def make_examples(output: Path, formats: tuple[str, ...] = FORMATS) -> list[Path
     for kind in formats:
         written.append(_write(output / "clean" / f"walk.{kind}", clean(), ""))
         for example in EXAMPLES:
-            if kind in example.formats:
+            if kind in example.formats and (kind != BLEND or holds(example)):
                 path = output / "broken" / f"{example.name}.{kind}"
                 written.append(_write(path, example.spoil(clean()), example.name))
     if BLEND in formats:
         written += _write_limbs(output / "skinning")
     return sorted(written)
+
+
+def holds(example: Example) -> bool:
+    """Whether the .blend files of this Blender can hold the fault of an example."""
+    import bpy
+
+    return bool(bpy.app.version >= example.since)
 
 
 def expected_code(path: Path) -> str:

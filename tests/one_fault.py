@@ -9,9 +9,10 @@ from dataclasses import replace
 import numpy as np
 
 from quat_audit.motion.clip import BEZIER, QUATERNION, Clip
+from quat_audit.motion.readers import Connected, Unbound
 from quat_audit.rules.rule import Subject
 from quat_audit.skinning.skin import PosedSkin, Skin, make_motion
-from tests.clips import euler_clip, joined, quaternion_clip, track_clip, turns
+from tests.clips import channel_clip, euler_clip, joined, quaternion_clip, track_clip, turns
 from tests.skinning import scalar
 
 TIMES = [1.0, 11.0, 21.0]
@@ -38,6 +39,13 @@ def _misaligned() -> Clip:
     values = turns("X", [0.0, 40.0, 90.0])
     whole = {part: (TIMES, values[:, part]) for part in range(3)}
     return track_clip(QUATERNION, whole | {3: (TIMES[::2], values[::2, 3])})
+
+
+def _stuck() -> Clip:
+    """Location keys of a connected bone."""
+    path = 'pose.bones["Arm"].location'
+    one = Connected(path, "Arm", ("Rig",), 1000.0, True)
+    return replace(channel_clip(TIMES, [0.0, 0.5, 0.0], path), connected=(one,))
 
 
 def _skin(skin: Skin, *degrees: float) -> PosedSkin:
@@ -81,6 +89,8 @@ SUBJECTS: dict[str, Callable[[], Subject]] = {
     "QA303": _misaligned,
     "QA304": lambda: joined(quaternion_clip(TIMES, STILL), quaternion_clip(TIMES, STILL, delta=True)),
     "QA305": lambda: quaternion_clip(TIMES, STILL, orphan=True),
+    "QA307": lambda: replace(quaternion_clip(TIMES, STILL), unbound=(Unbound("Rig", "", "", False, -1, True),)),
+    "QA308": _stuck,
     "QA401": lambda: quaternion_clip([1.0, 21.0, 11.0], STILL),
     "QA601": lambda: _weights([(0, 1.0)], []),
     "QA602": lambda: _weights([(0, 1.0)], [(0, 0.5), (1, 0.25)]),

@@ -63,5 +63,5 @@ class TestRule:
         for name, value in rule.limits.items():
             if f"`{name}`" in rule.doc:
                 continue  # a switch, explained in the documentation
-            assert re.search(r"_(deg|dot|frames|tolerance|floor|turns|share)$", name), f"{name} has no unit"
+            assert re.search(r"_(deg|mm|dot|frames|tolerance|floor|turns|share)$", name), f"{name} has no unit"
             assert np.isfinite(value) and value > 0
