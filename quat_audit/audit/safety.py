@@ -155,10 +155,15 @@ def _key_changes(clip: Clip, track: int, number: int, change_deg: float) -> Text
     )
 
 
-def named(readers: Sequence[Reader]) -> str:
+def named(readers: Sequence[Reader]) -> Text:
     """Some readers for a person: three by name, of the others the number."""
-    words = "; ".join(str(reader.words) for reader in readers[:NAMED])
-    return f"{words} (+{len(readers) - NAMED})" if len(readers) > NAMED else words
+    if not readers:
+        return Text("whoever plays it")
+    said = readers[0].words
+    for reader in readers[1:NAMED]:
+        said = Text("{these}; {this}", {"these": said, "this": reader.words})
+    more = len(readers) - NAMED
+    return Text("{these} (+{more})", {"these": said, "more": more}) if more > 0 else said
 
 
 def _numbers_changed(before: Clip, after: Clip, reader: Reader) -> list[str]:

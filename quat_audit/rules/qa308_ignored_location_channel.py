@@ -145,5 +145,5 @@ RULE: Rule[Clip] = Rule(
     limits=LIMITS,
     phase=PHASE_CURVES,
     keys_only=True,
-    remedy="Removes the location keys, which play nothing: every pose stays as it is.",
+    remedy="Removes the location keys, which play nothing; a bone that Blender's importer connected is disconnected.",
 )
