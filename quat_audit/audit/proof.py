@@ -221,7 +221,7 @@ def _compare_kind(before: Clip, after: Clip, kind: RotationKind, tracks: Ints, p
     comparable = steps.second - steps.first == 1
     for count in (SAMPLES, FINE * SAMPLES):
         close = np.zeros(len(which), dtype=bool)
-        for block, samples in sample_blocks(keys, steps, which, count, SAMPLE_STEP_RAD * SAMPLES / count):
+        for block, samples in sample_blocks(before, keys, steps, which, count, SAMPLE_STEP_RAD * SAMPLES / count):
             part = which[block]
             now, then = paths(part, samples)
             at = keys.track_of(steps.first[part])

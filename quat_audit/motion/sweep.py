@@ -19,6 +19,7 @@ from ..rotation import euler, quaternion
 from ..rotation.interpolation import slerp
 from .clip import EULER, LINEAR, QUATERNION, Clip
 from .curve import evaluate
+from .handles import travel
 from .keys import Keys, Steps, assumed_pose, held_components
 
 # Sub-steps of a step. The arc between two samples is measured on the 3-sphere without choosing a
@@ -141,14 +142,13 @@ def path_length(path: Floats) -> Floats:
 
 
 def sample_blocks(
-    keys: Keys, steps: Steps, which: Ints, least: int, step_rad: float = SAMPLE_STEP_RAD
+    clip: Clip, keys: Keys, steps: Steps, which: Ints, least: int, step_rad: float = SAMPLE_STEP_RAD
 ) -> Iterator[tuple[Ints, int]]:
     """(numbers within `which`, samples) in blocks: enough samples that no turn is lost between two of them."""
-    samples = np.full(len(which), least)
-    if keys.kind == EULER:
-        travel = np.abs(keys.value[steps.second[which]] - keys.value[steps.first[which]]).sum(axis=1)
-        enough = np.clip(np.ceil(travel / step_rad), least, MAX_SAMPLES)
-        samples = 1 << np.ceil(np.log2(enough)).astype(np.int64)
+    # What an angle travels, the rotation does at most; a component of a unit quaternion turns it by twice as much.
+    far = travel(clip, keys, steps, which) * (1.0 if keys.kind == EULER else 2.0)
+    enough = np.clip(np.nan_to_num(np.ceil(far / step_rad), posinf=MAX_SAMPLES), least, MAX_SAMPLES)
+    samples = 1 << np.ceil(np.log2(enough)).astype(np.int64)
     for count in np.unique(samples):  # few: powers of two
         chosen = np.flatnonzero(samples == count)
         block = max(1, BLOCK // int(count))
@@ -176,7 +176,8 @@ def sweep(clip: Clip, keys: Keys, steps: Steps, which: Ints) -> Sweep:
     swept = needed.copy()
     # A slerp travels the shortest way, and what is held nothing: no need to sample those.
     sampled = np.flatnonzero(~steps.slerp[which] & ~steps.constant[which])
-    for part, count in sample_blocks(keys, steps, which[sampled], SAMPLES if keys.kind != EULER else EULER_SAMPLES):
+    least = SAMPLES if keys.kind != EULER else EULER_SAMPLES
+    for part, count in sample_blocks(clip, keys, steps, which[sampled], least):
         path = played_path(clip, keys, steps, which[sampled[part]], count, jump=False)
         swept[sampled[part]] = np.maximum(path_length(path), needed[sampled[part]])
     return Sweep(np.degrees(swept), np.degrees(shortest), np.degrees(swept - needed))

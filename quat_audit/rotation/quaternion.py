@@ -10,6 +10,9 @@ import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 
+# Two rotations whose dot product is this close to zero are half a turn apart: both ways are equally short.
+HALF_TURN_DOT = 1e-3
+
 # Shorter than this has no direction left: Blender poses it as garbage, engines as NaN (rule QA102).
 ZERO_NORM = 1e-6
 # A dot product this small is zero for the choice of a hemisphere: rounding must not decide the way round, and must
@@ -179,6 +182,28 @@ def arc_angle(a: npt.ArrayLike, b: npt.ArrayLike) -> Array:
     """Rotation travelled along the great arc from a to b *as stored*, 0 to 2π: above π it is the long way round."""
     sine, cosine = _sine_and_cosine(a, b)
     return np.asarray(2.0 * np.arctan2(sine, cosine))
+
+
+def angle_from_arc(q: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike) -> Array:
+    """Geodesic angle from the rotation q to the nearest rotation on the arc from a to b, 0 to π.
+
+    All three (..., 4) unit quaternions. The arc is the short way; between rotations half a turn apart the one between
+    a and b as stored.
+    """
+    q, a, b = np.broadcast_arrays(*(np.asarray(x, dtype=np.float64) for x in (q, a, b)))
+    b = np.where((_dot(a, b) < -HALF_TURN_DOT)[..., None], -b, b)
+    cosine = _dot(a, b)
+    along = b - cosine[..., None] * a
+    sine = np.sqrt(_dot(along, along))
+    along = np.divide(along, sine[..., None], out=np.zeros_like(along), where=sine[..., None] > 1e-12)
+    # q's shadow on the great circle of the arc, as an angle from a; q and -q are one rotation, so modulo π.
+    end, shadow = np.arctan2(sine, cosine), np.arctan2(_dot(q, along), _dot(q, a)) % np.pi
+    nearest = np.where(shadow <= end, shadow, np.where(shadow - end <= np.pi - shadow, end, 0.0))[..., None]
+    return angle_between(q, np.cos(nearest) * a + np.sin(nearest) * along)
+
+
+def _dot(a: Array, b: Array) -> Array:
+    return np.asarray(np.einsum("...i,...i->...", a, b))
 
 
 def hemisphere_signs(flip: npt.NDArray[np.bool_], starts: npt.NDArray[np.bool_]) -> Array:

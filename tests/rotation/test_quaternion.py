@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from quat_audit.rotation import quaternion
+from quat_audit.rotation.interpolation import slerp
 
 
 def random_units(seed: int, n: int) -> np.ndarray:
@@ -175,3 +176,26 @@ def test_signs_make_every_neighbouring_dot_non_negative() -> None:
     aligned = q * quaternion.hemisphere_signs(flip, starts)[:, None]
     assert (quaternion.dot(aligned[1:], aligned[:-1])[~starts[1:]] >= 0).all()
     np.testing.assert_array_equal(aligned[starts], q[starts])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_angle_from_arc_is_the_angle_to_the_nearest_of_many_points(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    q, a, b = (quaternion.normalize(rng.normal(size=(50, 4))) for _ in range(3))
+    if seed == 1:  # on the arc, up to sign
+        part = rng.uniform(size=(50, 1))
+        q = -slerp(a, b, part[:, 0])
+    elif seed == 2:  # ends that are the same rotation
+        b = -a
+    along = slerp(a[:, None], b[:, None], np.linspace(0, 1, 2001))
+    nearest = quaternion.angle_between(q[:, None], along).min(axis=1)
+    np.testing.assert_allclose(quaternion.angle_from_arc(q, a, b), nearest, atol=2e-3)
+    if seed == 1:
+        assert quaternion.angle_from_arc(q, a, b).max() < 1e-7
+
+
+def test_angle_from_arc_half_a_turn_apart_follows_what_is_stored() -> None:
+    a, b = np.array([1.0, 0, 0, 0]), np.array([0.0, 1, 0, 0])
+    quarter = np.array([[1.0, 1, 0, 0], [1, -1, 0, 0]]) / np.sqrt(2)
+    np.testing.assert_allclose(np.degrees(quaternion.angle_from_arc(quarter, a, b)), [0, 90], atol=1e-9)
+    np.testing.assert_allclose(np.degrees(quaternion.angle_from_arc(quarter, a, -b)), [90, 0], atol=1e-9)
