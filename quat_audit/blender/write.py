@@ -240,12 +240,31 @@ def _write_curve(fcurve: Any, before: Curves, ancestor: int, after: Curves, numb
         # Setting the extrapolation makes Blender compute automatic handles anew: put them back.
         if extrapolation or not _equal(values[rows], was[old]):
             points.foreach_set(name, np.ascontiguousarray(values[rows], dtype=was.dtype).reshape(-1))
+    _free_moved_handles(points, before, ancestor, after, number)
     if after.marked[rows].any():
         types = np.empty(len(points), dtype=np.uint8)
         points.foreach_get("type", types)
         types[after.marked[rows]] = _GENERATED
         points.foreach_set("type", types)
     return []
+
+
+def _free_moved_handles(points: Any, before: Curves, ancestor: int, after: Curves, number: int) -> None:
+    """Set the handles of a key free where one of them moved and the key stayed: the tangent has a corner there now.
+
+    Blender would put an automatic or aligned one back at the next edit.
+    """
+    rows, old = after.rows(number), before.rows(ancestor)
+    moved = np.zeros(len(points), dtype=bool)
+    for name in ("handle_left", "handle_right"):
+        moved |= np.any(getattr(after, name)[rows] != getattr(before, name)[old], axis=1)
+    moved &= np.all(after.co[rows] == before.co[old], axis=1) & ~after.marked[rows]
+    if moved.any():
+        for name in ("handle_left_type", "handle_right_type"):
+            types = np.empty(len(points), dtype=np.uint8)
+            points.foreach_get(name, types)
+            types[moved] = _FREE
+            points.foreach_set(name, types)
 
 
 def _inserted_handles(before: Curves, ancestor: int, after: Curves, number: int) -> tuple[Any, Any] | None:

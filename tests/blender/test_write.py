@@ -468,3 +468,23 @@ def test_other_data_is_written_too():
     co[2, 1] = 0.25
     assert write.write_clip(record, edited(record.clip, co=co)).curves_changed == 1
     assert read.read_again(record).clip.curves.co[2, 1] == 0.25
+
+
+def test_a_handle_that_moved_without_its_key_is_free(rig):
+    """Blender would put an automatic one back at the next edit. What moved with its key stays as it is."""
+    record = one()
+    clip = negated(record.clip, 2)
+    curve = int(clip.tracks.curves[0][1])
+    right = clip.curves.handle_right.copy()
+    right[clip.curves.offsets[curve] + 1, 1] += 0.25
+    write.write_clip(record, edited(clip, handle_right=right))
+    fcurves = build.fcurves_of(bpy.data.actions[0])
+    kinds = [
+        [(k.handle_left_type, k.handle_right_type) for k in fcurves.find(PATH, index=i).keyframe_points] for i in (0, 1)
+    ]
+    automatic, free = ("AUTO_CLAMPED", "AUTO_CLAMPED"), ("FREE", "FREE")
+    assert kinds == [[automatic] * 4, [automatic, free, *[automatic] * 2]]
+    fcurve = fcurves.find(PATH, index=1)
+    was = tuple(fcurve.keyframe_points[1].handle_right)
+    fcurve.update()  # as any edit of the artist would
+    assert tuple(fcurve.keyframe_points[1].handle_right) == pytest.approx(was)
