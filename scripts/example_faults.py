@@ -122,6 +122,12 @@ def full_turn(scene: Scene) -> Scene:
     return _regroup(scene, group(PROP, "", "rotation_euler", np.array([1.0, 25.0, 49.0]), spin, LINEAR))
 
 
+def long_way_round(scene: Scene) -> Scene:
+    """A prop tipped over its own middle axis: two angles turn by 90° and nearly cancel each other."""
+    tipped = np.radians([[-44.9, 60.0, -44.9], [44.9, 120.0, 44.9], [-44.9, 60.0, -44.9]])
+    return _regroup(scene, group(PROP, "", "rotation_euler", np.array([1.0, 25.0, 49.0]), tipped, LINEAR))
+
+
 def ignored_rotation_channel(scene: Scene) -> Scene:
     """A bone switched to Euler angles after its quaternions were keyed: it no longer moves."""
     return replace(scene, modes=scene.modes | {(RIG, "Shin.L"): "XYZ"})
@@ -184,6 +190,20 @@ def unordered_key_times(scene: Scene) -> Scene:
     return _edit(scene, "Foot.L", "rotation_quaternion", disorder)
 
 
+def tangent_overshoot(scene: Scene) -> Scene:
+    """The camera tilts by 8° and holds; the handles of the hold go on rising."""
+    frames, tilt = np.array([1.0, 25.0, 49.0]), np.zeros((3, 3))
+    tilt[1:, 0] = np.radians(8)
+    curves = group(CAMERA, "", "rotation_euler", frames, camera_angles(frames, np.zeros(3)) + tilt)
+    left, right = (np.stack([frames, curves[0].values], axis=1) for _ in range(2))
+    left[:, 0] -= 8
+    right[:, 0] += 8
+    right[1, 1] += np.radians(20)
+    left[2, 1] += np.radians(20)
+    curves[0] = replace(curves[0], handles=(left, right))
+    return _regroup(scene, curves)
+
+
 BLEND, GLB, BVH = "blend", "glb", "bvh"
 
 EXAMPLES = (
@@ -197,6 +217,7 @@ EXAMPLES = (
     Example("half_turn_step", "QA106", "180° from key to key", (BLEND, GLB), half_turn_step, ("QA605",)),
     Example("euler_wraparound", "QA201", "a pan across ±180°", (BLEND, BVH), euler_wraparound),
     Example("full_turn", "QA203", "0 → 360 → 720 in two steps", (BLEND,), full_turn),
+    Example("long_way_round", "QA204", "a detour by the order of the axes", (BLEND,), long_way_round),
     Example("ignored_rotation_channel", "QA301", "the mode does not play it", (BLEND,), ignored_rotation_channel),
     Example("missing_component", "QA302", "no curve for x", (BLEND,), missing_component),
     Example("misaligned_components", "QA303", "z has fewer keys than w, x, y", (BLEND,), misaligned_components),
@@ -205,6 +226,7 @@ EXAMPLES = (
     Example("action_without_slot", "QA307", "an action without its slot", (BLEND,), action_without_slot, since=(4, 4)),
     Example("ignored_location_channel", "QA308", "a connected bone", (BLEND,), ignored_location_channel),
     Example("unordered_key_times", "QA401", "times not rising", (BLEND, GLB), unordered_key_times),
+    Example("tangent_overshoot", "QA403", "handles beyond a hold", (BLEND,), tangent_overshoot),
     Example("unweighted_vertex", "QA601", "a head without weights", (BLEND,), skin.unweighted_vertex),
     Example("weights_not_normalised", "QA602", "a foot at 80 %", (BLEND,), skin.weights_not_normalised),
     Example("too_many_influences", "QA603", "five bones on one vertex", (BLEND,), skin.too_many_influences),

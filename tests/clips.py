@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from quat_audit.motion.clip import (
+    BEZIER,
     COMPONENTS,
     EULER,
     LINEAR,
@@ -84,6 +85,56 @@ def free_handles(rng: np.random.Generator, times: Any, values: Any, spread: floa
         handle[..., 0] = times[:, None] + sign * longest * rng.uniform(0.0, reach, values.shape)
         handle[..., 1] = values + rng.uniform(-spread, spread, values.shape)
     return left, right
+
+
+# Blender's automatic handles reach this share of the way to the neighboring key in time (calchandleNurb_intern).
+AUTOMATIC_REACH = 1 / 2.5614
+
+
+def automatic(times: Any, values: Any, *, clamped: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    """Left and right handles (N, 2) much like automatic ones: the mean slope of both sides, flat at the ends.
+
+    Where `clamped`, they are flat at a highest or lowest key, too, and never beyond the neighboring keys.
+    """
+    t, v = np.asarray(times, float), np.asarray(values, float)
+    slopes = np.diff(v) / np.diff(t)
+    slope = np.zeros(len(t))
+    slope[1:-1] = (slopes[:-1] + slopes[1:]) / 2
+    if clamped:
+        slope[1:-1][slopes[:-1] * slopes[1:] <= 0] = 0
+    reach = np.diff(t) * AUTOMATIC_REACH
+    left, right = np.stack([t, v], axis=1), np.stack([t, v], axis=1)
+    left[1:] -= np.stack([reach, reach * slope[1:]], axis=1)
+    right[:-1] += np.stack([reach, reach * slope[:-1]], axis=1)
+    if clamped:
+        low, high = np.minimum(v[:-1], v[1:]), np.maximum(v[:-1], v[1:])
+        left[1:, 1], right[:-1, 1] = np.clip(left[1:, 1], low, high), np.clip(right[:-1, 1], low, high)
+    return left, right
+
+
+def left_behind(step: float, components: Sequence[int]) -> Clip:
+    """Three quaternion keys about X, `step` degrees apart; the middle key's handles of some components are negated."""
+    times, q = np.array([1.0, 21.0, 41.0]), turns("X", [0, step, 2 * step])
+    handles = {part: automatic(times, q[:, part]) for part in range(4)}
+    for part in components:
+        handles[part][0][1] = times[1] - 7, -q[1, part]
+        handles[part][1][1] = times[1] + 7, -q[1, part]
+    return track_clip(
+        QUATERNION, {p: (times, q[:, p]) for p in range(4)}, interpolation=BEZIER, handles=handles, dtype=np.float64
+    )
+
+
+def hermite_clip(times: Any, quaternions: Any, tangents: Any, **options: Any) -> Clip:
+    """A clip of one quaternion track as glTF's CUBICSPLINE plays it; tangents (N, 4) are per frame."""
+    times, q, m = (np.asarray(x, float) for x in (times, quaternions, tangents))
+    third = np.diff(times)[:, None] / 3
+    co = np.stack([np.repeat(times[:, None], 4, axis=1), q], axis=-1)
+    left, right = co.copy(), co.copy()
+    right[:-1, :, 0] += third
+    right[:-1, :, 1] += third * m[:-1]
+    left[1:, :, 0] -= third
+    left[1:, :, 1] -= third * m[1:]
+    return quaternion_clip(times, q, interpolation=BEZIER, handles=(left, right), dtype=np.float64, **options)
 
 
 def track_clip(

@@ -35,6 +35,14 @@ def _collapse() -> Clip:
     return quaternion_clip(times, values, interpolation=BEZIER, handles=(left, right), dtype=np.float64)
 
 
+def _overshoot() -> Clip:
+    """A hold whose level handles rise to 40°."""
+    still, rising = np.zeros((2, 3)), np.array([1.0, 11.0])
+    left, right = (np.stack([np.repeat(rising[:, None], 3, axis=1), still], axis=-1) for _ in range(2))
+    right[0, 0], left[1, 0] = (1 + 10 / 3, np.radians(40)), (11 - 10 / 3, np.radians(40))
+    return euler_clip(rising, still, interpolation=BEZIER, handles=(left, right))
+
+
 def _misaligned() -> Clip:
     values = turns("X", [0.0, 40.0, 90.0])
     whole = {part: (TIMES, values[:, part]) for part in range(3)}
@@ -84,6 +92,8 @@ SUBJECTS: dict[str, Callable[[], Subject]] = {
     "QA106": lambda: _keys([0.0, 1.0, 0.0, 0.0]),
     "QA201": lambda: euler_clip([1.0, 3.0], [[0, 0, 170], [0, 0, -170]]),
     "QA203": lambda: euler_clip([1.0, 25.0], [[0, 0, 0], [0, 0, 360]]),
+    # The middle angle passes 90° while the outer two cancel each other.
+    "QA204": lambda: euler_clip([1.0, 21.0], [[-44.9, 60.0, -44.9], [44.9, 120.0, 44.9]]),
     "QA301": lambda: quaternion_clip(TIMES, STILL, modes=("XYZ",)),
     "QA302": lambda: quaternion_clip(TIMES, turns("X", [0.0, 40.0, 90.0]), components=(0, 1, 2)),
     "QA303": _misaligned,
@@ -92,6 +102,7 @@ SUBJECTS: dict[str, Callable[[], Subject]] = {
     "QA307": lambda: replace(quaternion_clip(TIMES, STILL), unbound=(Unbound("Rig", "", "", False, -1, True),)),
     "QA308": _stuck,
     "QA401": lambda: quaternion_clip([1.0, 21.0, 11.0], STILL),
+    "QA403": _overshoot,
     "QA601": lambda: _weights([(0, 1.0)], []),
     "QA602": lambda: _weights([(0, 1.0)], [(0, 0.5), (1, 0.25)]),
     "QA603": _crowd,

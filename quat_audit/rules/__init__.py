@@ -7,9 +7,10 @@ file format. Beside the rules stand what several of them need:
 rule.py           what a rule offers
 grouping.py       arrays of faults -> findings on tracks and paths; skin_findings.py the same for meshes and joints
 euler_steps.py    which Euler steps take the long way, and the nearest representation (QA201, QA203)
-showing.py        whether a fault between two keys is seen, by the frames that are drawn (QA104, QA201)
+showing.py        whether a fault between two keys is seen, by the frames that are drawn (QA104, QA201 and others)
+detours.py        steps that handles or easing take off the way between their keys (QA105, QA403)
 bridging.py       values for keys that have none (QA101, QA102)
-slerp_keys.py     keys on the short way between two keys (QA105)
+slerp_keys.py     keys on the short way between two keys (QA105, QA204)
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ _MODULES = (
     "qa106_half_turn_step",
     "qa201_euler_wraparound",
     "qa203_full_turn",
+    "qa204_long_way_round",
     "qa301_ignored_rotation_channel",
     "qa302_missing_component",
     "qa303_misaligned_components",
@@ -35,6 +37,7 @@ _MODULES = (
     "qa307_action_without_slot",
     "qa308_ignored_location_channel",
     "qa401_unordered_key_times",
+    "qa403_tangent_overshoot",
     "qa601_unweighted_vertex",
     "qa602_weights_not_normalised",
     "qa603_too_many_influences",

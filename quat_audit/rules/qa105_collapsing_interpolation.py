@@ -1,22 +1,26 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Between two quaternion keys the interpolant nearly vanishes.
+"""Between two quaternion keys the interpolant collapses.
 
 ## What it finds
-Steps on which the length of the component-wise interpolant falls below 0.1 although the signs of the keys are
-right (QA104 has the others): handles or easing equations that drive the components through zero.
+Steps on which the length of the component-wise interpolant falls below √½ of the shorter key's and that travel at
+least 1° more than they need to. No straight blend of two keys in one hemisphere gets that short: handles or easing
+equations drive the components through zero. One key's handles that were left behind when the key was negated take it
+to 1/9. Sign flips are QA104.
 
 ## Why it matters
-Blender normalizes what is left: near zero length the pose races through half a turn or more within a frame.
+Blender normalizes what is left: the shorter it is, the faster the pose turns, and it comes out on the far side. A
+step of 20° swings by 160° and back.
 
 ## Grading
-error when at least 1° more than necessary is traveled over more than one frame, else a note.
+visible (error): a frame drawn between the two keys is 1° or more off the short way. latent (note): none is.
+`undrawn_shows` = 1 (profile mocap) grades as if frames were drawn everywhere.
 
 ## Fix
 Unsafe, since it changes what plays between the keys: keys on the slerp are inserted, close enough that no step
 can collapse, and the handles of that step are laid straight.
 
 ## Known limits
-The length is sampled at 32 places of each step whose handles or easing leave the keys' own range.
+The length is sampled at 31 places of each step whose handles or easing leave the straight line between the keys.
 """
 
 from __future__ import annotations
@@ -25,27 +29,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..arrays import Ints
 from ..findings.finding import ERROR, NOTE, UNSAFE, Finding, classes
-from ..motion.clip import BEZIER, QUATERNION, SLERP, Clip
-from ..motion.keys import Keys, Steps, rotation_keys, rotation_steps
-from ..motion.sweep import SAMPLES, played_values, step_blocks, sweep
-from ..rotation.quaternion import norm
+from ..motion.clip import QUATERNION, Clip
+from ..motion.keys import rotation_keys, rotation_steps
+from ..motion.sweep import sweep
+from .detours import COLLAPSE_LIMITS, collapsing
 from .grouping import Faults, findings_by_track, fixable_rows
 from .rule import PHASE_INSERT, Limits, Rule
+from .showing import shows
 from .slerp_keys import insert_slerp_keys
 
-LIMITS = {
-    # Keys 120° apart in one hemisphere meet at half length; a fifth of that is no plain blend of two keys.
-    "norm_floor": 0.1,
-    "visible_deg": 1.0,
-    "half_turn_dot": 1e-3,
-    "latent_gap_frames": 1.0,
-}
-# With handles this close to their keys in every component, a step between unit keys in one hemisphere is
-# never shorter than sqrt(½) − 2 × 0.3 > 0.1: it need not be sampled.
-HARMLESS_HANDLE = 0.3
-
+LIMITS = dict(COLLAPSE_LIMITS)
 SENTENCES = (
     "the interpolation collapses (length {least_norm:.3f}): swings {swept_deg:.1f}° where {shortest_deg:.1f}° suffices",
 )
@@ -53,21 +47,11 @@ SENTENCES = (
 
 def find(clip: Clip, limits: Limits) -> list[Finding]:
     keys, steps = rotation_keys(clip, QUATERNION), rotation_steps(clip, QUATERNION)
-    which = _candidates(clip, keys, steps, limits)
-    if not len(which):
-        return []
-    fractions = np.linspace(0.0, 1.0, SAMPLES + 1)[1:-1]
-    least = np.empty(len(which))
-    for block in step_blocks(len(which), SAMPLES):
-        least[block] = norm(played_values(clip, keys, steps, which[block], fractions)).min(axis=1)
-    low = least < limits["norm_floor"]
-    which, least = which[low], least[low]
+    which, least = collapsing(clip, limits)
     if not len(which):
         return []
     swing = sweep(clip, keys, steps, which)
-    visible = (swing.excess_deg >= limits["visible_deg"]) & (
-        steps.gap_frames[which] > limits["latent_gap_frames"] * (1 + 1e-4)
-    )
+    visible = shows(clip, keys, steps, which, swing.excess_deg, limits)
     faults = Faults(
         part=keys.track_of(steps.second[which]),
         frames=np.stack([keys.time[steps.first[which]], keys.time[steps.second[which]]], axis=1),
@@ -85,33 +69,15 @@ def find(clip: Clip, limits: Limits) -> list[Finding]:
     return findings_by_track(clip, RULE, faults)
 
 
-def _candidates(clip: Clip, keys: Keys, steps: Steps, limits: Limits) -> Ints:
-    """Steps that could collapse: far handles or an easing equation, or keys much shorter than 1."""
-    curves = clip.curves
-    with np.errstate(invalid="ignore"):
-        far = np.abs(curves.handle_left[:, 1] - curves.co[:, 1]) > HARMLESS_HANDLE
-        far |= np.abs(curves.handle_right[:, 1] - curves.co[:, 1]) > HARMLESS_HANDLE
-    far &= bool((curves.interpolation == BEZIER).any())
-    far |= (curves.interpolation > BEZIER) & (curves.interpolation < SLERP)
-    short = keys.valid & (keys.norm < 0.95)
-    if not far.any() and not short.any():
-        return np.zeros(0, dtype=np.int64)
-    row = (far[keys.key] & (keys.key >= 0)).any(axis=1) | short
-    # A component without a key at the row leaves room for anything.
-    row |= ~keys.aligned[keys.member] & far.any()
-    possible = (row[steps.first] | row[steps.second]) & ~steps.constant & ~steps.slerp
-    return np.flatnonzero(possible & (steps.dot >= -limits["half_turn_dot"]))
-
-
 def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Clip:
-    return insert_slerp_keys(clip, fixable_rows(findings, unsafe))
+    return insert_slerp_keys(clip, QUATERNION, fixable_rows(findings, unsafe))
 
 
 RULE: Rule[Clip] = Rule(
     code="QA105",
     name="collapsing-interpolation",
     short="collapse",
-    summary="the interpolant between two keys nearly vanishes",
+    summary="handles or easing take the interpolant between two keys through zero",
     doc=__doc__,
     judges="clip",
     find=find,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""Does a fault between two keys show? By the frames that are drawn between them (QA104, QA201)."""
+"""Does a fault between two keys show? By the frames that are drawn between them (QA104, QA105, QA201, QA204, QA403)."""
 
 from __future__ import annotations
 

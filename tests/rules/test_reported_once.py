@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
-"""A step stands in one rule only, of those that look at how far a step turns: QA104, QA106, QA201, QA203."""
+"""A step stands in one rule only, of those that look at how far a step turns: QA104, QA106, QA201, QA203, QA204."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from quat_audit.rules import RULES
 from tests.clips import euler_clip, joined, quaternion_clip, random_quaternions, track_clip, turns
 from tests.judging import audit_clip
 
-STEP_RULES = [rule for rule in RULES if rule.code in ("QA104", "QA106", "QA201", "QA203")]
+STEP_RULES = [rule for rule in RULES if rule.code in ("QA104", "QA106", "QA201", "QA203", "QA204")]
 KEYS = 40
 
 
@@ -29,6 +29,9 @@ def random_clip(seed: int) -> Clip:
     capture = (capture + 180.0) % 360.0 - 180.0
     capture[::5] = np.round(capture[::5] / 180.0) * 180.0
     held_apart = {part: np.roll(modes, part) for part in range(3)}
+    # The middle angle passes 90° while the outer two nearly cancel each other, here and there with whole turns.
+    tipping = rng.choice([-1.0, 1.0], (KEYS, 1)) * [44.9, 30.0, 44.9] + np.where(far >= 360.0, 360.0, 0.0)
+    tipping[:, 1] += 90.0
     apart = {0: (times, np.radians(spins[:, 0])), 1: (times[::2], np.radians(capture[::2, 1]))}
     parts = [
         quaternion_clip(times, random_quaternions(rng, KEYS), bone="A", interpolation=modes, handles="thirds"),
@@ -37,6 +40,7 @@ def random_clip(seed: int) -> Clip:
         euler_clip(times, spins, EULER_ORDERS[seed % 6], bone="D", interpolation=held_apart),
         euler_clip(times, capture, EULER_ORDERS[-seed % 6], bone="E", interpolation=modes, handles="thirds"),
         track_clip(EULER, apart, bone="F"),
+        euler_clip(times, tipping, bone="G", interpolation=modes, handles="thirds"),
     ]
     return joined(*parts)
 
