@@ -321,6 +321,11 @@ def _taken_back(kept: _State[S], dropped: _State[S], before: Subject, settings: 
     for which, keys in dropped.changed.items():
         if kept.changed.get(which, 0) != keys:
             kept.refused[which] = why
+    # What other rules could not do, a linked track's repair, was asked for all the same, and is still to be said.
+    own = {code for code, _ in dropped.changed}
+    for which, said in dropped.refused.items():
+        if which[0] not in own and which in dropped.met:
+            kept.refused.setdefault(which, said)
     return kept
 
 

@@ -123,13 +123,14 @@ def _elsewhere(clip: Clip, keys: Keys, steps: Steps) -> Ints:
     if keys.kind == QUATERNION:
         flips = np.flatnonzero(steps.dot < -COLLAPSE_LIMITS["half_turn_dot"])
         return np.concatenate([flips, collapsing(clip, COLLAPSE_LIMITS)[0]])
-    # Automatic handles beside a wrap rise towards the wrapped value. An error takes the place of an error.
+    # A turn that may be meant (QA201, a note) has handles of its own. Automatic ones beside a wrap rise towards the
+    # wrapped value; where it shows, an error takes the place of an error.
     long = long_steps(clip, STEP_LIMITS)
-    seen = shows(clip, keys, steps, long.which, long.now.excess_deg, COLLAPSE_LIMITS)
-    wraps = long.which[long.wrap & seen]
+    wraps = long.which[long.wrap]
+    seen = wraps[shows(clip, keys, steps, wraps, long.now.excess_deg[long.wrap], COLLAPSE_LIMITS)]
     row = np.zeros(len(keys.time), dtype=bool)
-    row[steps.first[wraps]] = row[steps.second[wraps]] = True
-    return np.concatenate([long.which, np.flatnonzero(row[steps.first] | row[steps.second])])
+    row[steps.first[seen]] = row[steps.second[seen]] = True
+    return np.concatenate([wraps, np.flatnonzero(row[steps.first] | row[steps.second])])
 
 
 def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -> Clip:

@@ -192,6 +192,17 @@ def test_what_the_safe_part_did_is_kept_when_the_unsafe_part_is_taken_back() -> 
     assert [a.code for a in done.applied] == ["QA103"] and "QA999" in {r.code for r in done.refused}
 
 
+def test_what_a_repair_could_not_do_is_said_although_the_rest_of_it_is_taken_back() -> None:
+    still = quaternion_clip([1, 11, 21], turns("Z", [0, 5, 10]), bone="Leg", dtype=np.float64)
+    linked = quaternion_clip([1], [[np.nan, 0, 0, 0]], read_only="linked", dtype=np.float64)
+    clip = joined(linked, still)
+    harm = rule_that(lambda c: breaks_another(c) if c is clip else c, says=UNSAFE)
+    seen = replace(BY_CODE["QA104"], fix=None, keys_only=True)
+    done = repair_clip(clip, [BY_CODE["QA101"], harm, seen], unsafe=True)
+    assert done.subject is clip
+    assert {(r.code, r.why) for r in done.refused} >= {("QA101", "linked")}
+
+
 # ---- what is judged is judged in one way ------------------------------------------------------------------
 
 
