@@ -210,7 +210,7 @@ class Hands:
                 while self._page.get(kind, 0) < page and (yield from self._scroll(kind, down=True)):
                     pass
             yield from self.move(*at)
-            if self.is_lit(pattern, kind):
+            if (yield from self._stays_lit(pattern, kind)):
                 return True
         return False
 
@@ -238,8 +238,17 @@ class Hands:
         for y in range(region.y + region.height - 6, region.y + _EDGE, -_ROW):
             yield from self.move(x, y)
             if self.is_lit(pattern, kind):
-                return True
+                # On a busy machine Blender is a turn behind: what is lit is where the mouse was then.
+                for place in (y, y + _ROW):
+                    yield from self.move(x, place)
+                    if (yield from self._stays_lit(pattern, kind)):
+                        return True
         return False
+
+    def _stays_lit(self, pattern: str, kind: str) -> Turns:
+        """Whether the button that is lit when all has come to rest is the one."""
+        yield from self.settle()
+        return self.is_lit(pattern, kind)
 
     def is_lit(self, pattern: str, kind: str) -> bool:
         """Whether the button under the mouse has a command (or property) that matches."""
