@@ -47,6 +47,7 @@ FLOORS = """
     blender/write_rig
     blender/read
     blender/readers blender/skin/reasons blender/draw/ghost blender/open blender/linked
+    blender/layers
     blender/playback blender/pose blender/skin/group_users blender/users blender/ignore blender/draw/shader
     blender/compat blender/saving blender/scripted blender/skin/mesh_state
     blender/names files/gltf/ files/bvh/ files/blend files/fbx

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..arrays import Bools, Floats, Ints
 from ..findings.report import Proof
-from ..motion.changes import changed_keys, same_keys
+from ..motion.changes import changed_keys, curves_differ, same_keys
 from ..motion.clip import CYCLE_REPEAT_OFFSET, ELASTIC, EULER, QUATERNION, Clip, Curves, RotationKind
 from ..motion.curve import evaluate
 from ..motion.keys import Keys, Steps, assumed_pose, rotation_keys, rotation_steps
@@ -145,31 +145,6 @@ def _partners(before: Clip, after: Clip) -> Ints:
 
     there = named(after)
     return np.array([there.get(name, -1) for name in named(before)], dtype=np.int64)
-
-
-def curves_differ(a: Curves, b: Curves, tracks_a: Ints, tracks_b: Ints, partner: Ints) -> Bools:
-    """(T,) some key of the track's curves is not bit for bit the same, or curves came or went."""
-    result = np.zeros(len(partner), dtype=bool)
-    if np.array_equal(a.offsets, b.offsets) and np.array_equal(tracks_a, tracks_b[partner]):
-        changed = np.zeros(len(a) + 1, dtype=bool)
-        changed[np.searchsorted(a.offsets, np.flatnonzero(changed_keys(a, b)), side="right") - 1] = True
-        return np.asarray(changed[tracks_a].any(axis=1))
-    for track, other in enumerate(partner):
-        if other < 0:
-            continue
-        for x, y in zip(tracks_a[track], tracks_b[other], strict=True):
-            if x < 0 and y < 0:
-                continue
-            result[track] |= x < 0 or y < 0 or not _same_curve(a, int(x), b, int(y))
-    return result
-
-
-def _same_curve(a: Curves, x: int, b: Curves, y: int) -> bool:
-    left, right = a.rows(x), b.rows(y)
-    return all(
-        np.array_equal(p[left], q[right], equal_nan=True)
-        for p, q in ((a.co, b.co), (a.handle_left, b.handle_left), (a.handle_right, b.handle_right))
-    ) and np.array_equal(a.interpolation[left], b.interpolation[right])
 
 
 def _compare_kind(before: Clip, after: Clip, kind: RotationKind, tracks: Ints, partner: Ints, changes: Changes) -> None:

@@ -3,7 +3,8 @@
 
 compat.py    every difference between Blender versions, one function each
 open.py      open and import files headless; saving.py save them; scripted.py drivers that need Python
-users.py     who plays an action; readers.py how each of them reads its keys (mode, order, strips, drivers)
+users.py     who plays an action; readers.py how each of them reads its keys (mode, order, drivers); layers.py
+             how NLA strips and the active action mix, and what of an action they show
 read.py      actions -> Clips; write.py an edited Clip -> the action it came from (write_rig.py
              what is set beside its keys)
 playback.py  what plays in a scene, and on which frames; pose.py poses of a rig, frame by frame

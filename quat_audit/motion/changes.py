@@ -24,6 +24,31 @@ def changed_keys(a: Curves, b: Curves) -> Bools:
     return np.asarray(key)
 
 
+def curves_differ(a: Curves, b: Curves, tracks_a: Ints, tracks_b: Ints, partner: Ints) -> Bools:
+    """(T,) some key of the track's curves is not bit for bit the same, or curves came or went."""
+    result = np.zeros(len(partner), dtype=bool)
+    if np.array_equal(a.offsets, b.offsets) and np.array_equal(tracks_a, tracks_b[partner]):
+        changed = np.zeros(len(a) + 1, dtype=bool)
+        changed[np.searchsorted(a.offsets, np.flatnonzero(changed_keys(a, b)), side="right") - 1] = True
+        return np.asarray(changed[tracks_a].any(axis=1))
+    for track, other in enumerate(partner):
+        if other < 0:
+            continue
+        for x, y in zip(tracks_a[track], tracks_b[other], strict=True):
+            if x < 0 and y < 0:
+                continue
+            result[track] |= x < 0 or y < 0 or not _same_curve(a, int(x), b, int(y))
+    return result
+
+
+def _same_curve(a: Curves, x: int, b: Curves, y: int) -> bool:
+    left, right = a.rows(x), b.rows(y)
+    return all(
+        np.array_equal(p[left], q[right], equal_nan=True)
+        for p, q in ((a.co, b.co), (a.handle_left, b.handle_left), (a.handle_right, b.handle_right))
+    ) and np.array_equal(a.interpolation[left], b.interpolation[right])
+
+
 def same_keys(a: Curves, b: Curves) -> Ints:
     """(K,) the key row of `b` that each key of `a` was, -1 where it is gone or a repair made it."""
     size = 1 + max(int(a.origin.max(initial=0)), int(b.origin.max(initial=0)))
