@@ -175,7 +175,7 @@ def _drawn_by_strip(strip: Any, step: float) -> Iterator[Drawn]:
             shown = np.arange(np.ceil(strip.frame_start / step), np.floor(strip.frame_end / step) + 1.0) * step
             times = np.array([curve.evaluate(time) for time in shown.tolist()])
             if strip.use_animated_time_cyclic and last > first:
-                times = first + (times - first) % (last - first)
+                times = np.fmod(times - first, last - first)  # as Blender has it: it does not add `first` again
             times = np.unique(times)
             yield Drawn(times=tuple(times[(times >= first) & (times <= last)].tolist()) or (first,))
             return

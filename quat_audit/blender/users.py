@@ -191,9 +191,11 @@ def _component_read(base: Any, data_path: str) -> Iterator[tuple[int, str, str, 
         return
     if isinstance(holder, bpy.types.Object | bpy.types.PoseBone):
         letter = match[4] or match[5]
-        component = int(match[3]) if match[3] else _LETTERS.get(match[2], "xyz").find(letter)
+        letters = _LETTERS.get(match[2], "xyz")
+        component = int(match[3]) if match[3] else letters.find(letter)
         bone = holder.name if isinstance(holder, bpy.types.PoseBone) else ""
-        yield holder.id_data.session_uid, bone, match[2], component
+        if 0 <= component < len(letters):
+            yield holder.id_data.session_uid, bone, match[2], component
 
 
 @dataclass(frozen=True, eq=False)
