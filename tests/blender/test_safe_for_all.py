@@ -273,7 +273,7 @@ def check(seed: int, folder: Path) -> int:
     return changed
 
 
-@pytest.mark.parametrize("first", [0, 10])
+@pytest.mark.parametrize("first", [20, 30])
 def test_no_reader_of_a_key_moves(first: int, tmp_path: Path) -> None:
     changed = [check(seed, tmp_path) for seed in range(first, first + 10)]
     assert sum(count > 0 for count in changed) >= 3  # and fixes there are
