@@ -14,16 +14,15 @@ import numpy as np
 from ..arrays import Bools, Floats, Ints
 from ..findings.report import Proof
 from ..motion.changes import changed_keys, curves_differ, same_keys
-from ..motion.clip import CYCLE_REPEAT_OFFSET, ELASTIC, EULER, QUATERNION, Clip, Curves, RotationKind
+from ..motion.clip import CYCLE_REPEAT_OFFSET, EULER, QUATERNION, Clip, Curves, RotationKind
 from ..motion.curve import evaluate
 from ..motion.keys import Keys, Steps, assumed_pose, rotation_keys, rotation_steps
 from ..motion.readers import newly_bound, newly_released, views, views_of
 from ..motion.sweep import path_length, played_path, sample_blocks, to_rotation
 from ..rotation.interpolation import slerp
 from ..rotation.quaternion import angle_between
+from .unchanged import KEY_TOLERANCE_DEG, arcs_stay, ends_changed_together, turned_by_whole_turns
 
-# An edit leaves a rotation as it was within this, or within what float32 costs where that is more.
-KEY_TOLERANCE_DEG = 1e-4
 # A net below the proof of the repair itself (1e-4°): what is re-read from a written file may differ by the
 # file's own precision, never by this much.
 MOST_KEY_CHANGE_DEG = 1e-3
@@ -33,7 +32,6 @@ SAMPLES = 8
 # Paths that do not get shorter by at least this share are measured again with this many times the samples.
 CLOSE, FINE = 0.5, 8
 SAMPLE_STEP_RAD = np.radians(45.0)
-TURN = 2.0 * np.pi
 
 
 @dataclass(frozen=True, eq=False)
@@ -164,9 +162,9 @@ def _compare_kind(before: Clip, after: Clip, kind: RotationKind, tracks: Ints, p
         rows = rows[_rows_differ(keys.value, after_keys.value)[rows]]
         touched = _touched(before.curves, after.curves, keys)
         which = which[touched[steps.first[which]] | touched[steps.second[which]]]
-        which = which[~_arcs_stay(before, after, keys, after_keys, steps, which)]
-        which = which[~_ends_changed_together(before, after, keys, steps, which)]
-        rows = rows[~_turned_by_whole_turns(keys, after_keys, rows, changes)]
+        which = which[~arcs_stay(before, after, keys, after_keys, steps, which)]
+        which = which[~ends_changed_together(before, after, keys, steps, which)]
+        rows = rows[~turned_by_whole_turns(keys, after_keys, rows, changes.key_deg)]
     members = keys.track_of(rows)
     a = to_rotation(before, keys, keys.value[rows], rows)
     if same_rows:
@@ -277,81 +275,6 @@ def _angle_deg(a: Floats, b: Floats) -> Floats:
         angle = np.degrees(angle_between(a, b))
     undefined = np.isnan(a).any(axis=-1)
     return np.where(undefined, 0.0, np.where(np.isnan(angle), 180.0, angle))
-
-
-def _turned_by_whole_turns(keys: Keys, after_keys: Keys, rows: Ints, changes: Changes) -> Bools:
-    """(P,) rows that hold the same rotation by construction: q or -q, or Euler angles whole turns apart.
-
-    What rounding left of whole turns bounds the change: a rotation differs by no more than its three angles together.
-    It is noted, unless it is as much as to be measured.
-    """
-    was, now = keys.value[rows], after_keys.value[rows]
-    if keys.kind == QUATERNION:
-        return np.asarray(np.all(was == now, axis=1) | np.all(was == -now, axis=1))
-    if keys.kind != EULER:
-        return np.zeros(len(rows), dtype=bool)
-    shift = now - was
-    shift -= TURN * np.round(shift / TURN)
-    bound = np.degrees(np.abs(shift).sum(axis=1))
-    small = bound <= KEY_TOLERANCE_DEG
-    np.maximum.at(changes.key_deg, keys.track_of(rows[small]), bound[small])
-    return np.asarray(small)
-
-
-def _arcs_stay(before: Clip, after: Clip, keys: Keys, after_keys: Keys, steps: Steps, which: Ints) -> Bools:
-    """(P,) a slerp between q or -q of what its ends were: the same arc, the short way."""
-    if keys.kind != QUATERNION or not np.array_equal(before.curves.interpolation, after.curves.interpolation):
-        return np.zeros(len(which), dtype=bool)
-    spherical = steps.slerp[which]
-    if not spherical.any():
-        return np.asarray(spherical)
-    was, now = keys.value, after_keys.value
-    same = np.all(was == now, axis=1) | np.all(was == -now, axis=1)
-    return np.asarray(spherical & same[steps.first[which]] & same[steps.second[which]])
-
-
-def _ends_changed_together(before: Clip, after: Clip, keys: Keys, steps: Steps, which: Ints) -> Bools:
-    """(P,) what plays on the step is the same rotation by construction: both ends were negated with their
-    handles, or shifted by the same half or whole turns, or mirrored alike (the equivalent triple)."""
-    if not np.array_equal(before.curves.interpolation, after.curves.interpolation):
-        return np.zeros(len(which), dtype=bool)
-    first, second = keys.key[steps.first[which]], keys.key[steps.second[which]]
-    together = np.all((first >= 0) & (second >= 0), axis=1)
-    # Blender's elastic ease is no odd function of the change: a negated segment plays another curve.
-    together &= ~np.any(before.curves.interpolation[first] == ELASTIC, axis=1)
-    old, new = (
-        [getattr(c, name)[:, 1].astype(np.float64) for name in ("co", "handle_left", "handle_right")]
-        for c in (before.curves, after.curves)
-    )
-    if keys.kind == QUATERNION:
-        kept = np.all([x == y for x, y in zip(old, new, strict=True)], axis=0)
-        negated = np.all([x == -y for x, y in zip(old, new, strict=True)], axis=0)
-        return np.asarray(together & (_everywhere(kept, first, second) | _everywhere(negated, first, second)))
-    close = 4.0 * np.finfo(np.float32).eps * np.fmax.reduce(np.abs(new[0]), initial=1.0)
-    shift = new[0] - old[0]
-    whole = np.abs(shift - np.pi * np.round(shift / np.pi)) <= close
-    plain = whole & np.all([np.abs(y - x - shift) <= close for x, y in zip(old[1:], new[1:], strict=True)], axis=0)
-    result = together & _everywhere(plain, first, second)
-    for component in range(first.shape[1]):
-        result &= np.abs(shift.take(first[:, component]) - shift.take(second[:, component])) <= close
-    rest = np.flatnonzero(together & ~result)
-    if len(rest):
-        first, second = first[rest], second[rest]
-        mirror = new[0] + old[0]
-        mirrored = np.all([np.abs(y + x - mirror) <= close for x, y in zip(old[1:], new[1:], strict=True)], axis=0)
-        moved = (plain[first] & plain[second]) & (np.abs(shift[first] - shift[second]) <= close)
-        turned = (mirrored[first] & mirrored[second]) & (np.abs(mirror[first] - mirror[second]) <= close)
-        result[rest] = np.all(moved | turned, axis=1)
-    return np.asarray(result)
-
-
-def _everywhere(flag: Bools, first: Ints, second: Ints) -> Bools:
-    """(P,) the flag of a key holds for every component at both ends."""
-    result = np.ones(len(first), dtype=bool)
-    for key in (first, second):
-        for component in range(key.shape[1]):
-            result &= flag.take(key[:, component])
-    return result
 
 
 def _kept_rotations(before: Clip, after: Clip, keys: Keys, partner: Ints) -> Floats:
