@@ -68,6 +68,18 @@ class Text(str):
         return self.template, self.values
 
 
+# Of several names those that are read before the others are only counted.
+MOST_NAMES = 3
+
+
+def listed(names: Sequence[str]) -> Text:
+    """Some names for a person: the first three, of the others the number. A name that is a text stays one."""
+    first = {f"name{number}": name for number, name in enumerate(names[:MOST_NAMES])}
+    template = "; ".join(f"{{{place}}}" for place in first)
+    more = len(names) - len(first)
+    return Text.of(f"{template} (+{{more}})", {**first, "more": more}) if more else Text.of(template, first)
+
+
 def frame_words(frame: float) -> str:
     """A finite frame as it is written in a sentence: three decimals at the most, all digits before the point."""
     # Frames of a glTF file are products of seconds: what is behind that is noise.

@@ -13,14 +13,15 @@ import numpy as np
 
 from ..arrays import Bools, Floats, Ints
 from ..findings.report import Proof
-from ..motion.changes import changed_keys, curves_differ, same_keys
+from ..motion.changes import changed_keys, curves_differ, same_keys, same_tracks
 from ..motion.clip import CYCLE_REPEAT_OFFSET, EULER, QUATERNION, Clip, Curves, RotationKind
 from ..motion.curve import evaluate
 from ..motion.keys import Keys, Steps, assumed_pose, rotation_keys, rotation_steps
-from ..motion.readers import newly_bound, newly_released, views, views_of
+from ..motion.readers import views, views_of
 from ..motion.sweep import path_length, played_path, sample_blocks, to_rotation
 from ..rotation.interpolation import slerp
 from ..rotation.quaternion import angle_between
+from .on_purpose import changed_on_purpose
 from .unchanged import KEY_TOLERANCE_DEG, arcs_stay, ends_changed_together, turned_by_whole_turns
 
 # A net below the proof of the repair itself (1e-4°): what is re-read from a written file may differ by the
@@ -65,32 +66,8 @@ def prove(before: Clip, after: Clip) -> Proof:
         keys_removed=max(0, int(np.sum(before.curves.origin >= 0)) - kept),
         worst_before_deg=float(worst[0]),
         worst_after_deg=float(worst[1]),
-        not_measured=_not_measured(before, after),
+        not_measured=changed_on_purpose(before, after),
     )
-
-
-def _not_measured(before: Clip, after: Clip) -> tuple[str, ...]:
-    """What a repair changed on purpose: tracks that are played otherwise now, are keyed otherwise, or are gone."""
-    said = []
-    for track, other in enumerate(_partners(before, after)):
-        path, bone = before.tracks.data_path[track], before.tracks.bone[track]
-        path = " · ".join(filter(None, (before.action, bone, path)))
-        if other < 0:
-            said.append(f"{_who(before, track)}: its {path.rpartition('.')[2]} keys were converted or removed")
-        elif before.tracks.modes[track] != after.tracks.modes[other]:
-            mode = ", ".join(after.tracks.modes[other])
-            said.append(f"{_who(before, track)}: the rotation mode was set to {mode}, so its pose changes")
-    said += [f"{one.owner}: the action {before.action!r} plays now" for one in newly_bound(before, after)]
-    said += [
-        f"{', '.join(one.owners)}, {one.bone}: disconnected from its parent, so its location keys play"
-        for one in newly_released(before, after)
-    ]
-    return tuple(said)
-
-
-def _who(clip: Clip, track: int) -> str:
-    """The action and the bone (or object) of a track, for a person."""
-    return f"{clip.action}, {clip.tracks.bone[track] or clip.owner or clip.tracks.data_path[track]}"
 
 
 def compare(before: Clip, after: Clip) -> Changes:
@@ -119,7 +96,7 @@ def _compare(before: Clip, after: Clip) -> Changes:
     )
     if after is before or after.curves is before.curves:
         return changes
-    partner = _partners(before, after)
+    partner = same_tracks(before, after)
     differs = curves_differ(before.curves, after.curves, before.tracks.curves, after.tracks.curves, partner)
     changes.changed[:] = differs
     for kind in (QUATERNION, EULER):
@@ -127,22 +104,6 @@ def _compare(before: Clip, after: Clip) -> Changes:
         if len(tracks):
             _compare_kind(before, after, kind, tracks, partner, changes)
     return changes
-
-
-def _partners(before: Clip, after: Clip) -> Ints:
-    """(T,) the track of `after` with the same data path and kind (the n-th for the n-th), -1 without."""
-
-    def named(clip: Clip) -> dict[tuple[str, RotationKind, int], int]:
-        seen: dict[tuple[str, RotationKind], int] = {}
-        result = {}
-        for track, (path, kind) in enumerate(zip(clip.tracks.data_path, clip.tracks.kind, strict=True)):
-            number = seen.get((path, kind), 0)
-            seen[path, kind] = number + 1
-            result[path, kind, number] = track
-        return result
-
-    there = named(after)
-    return np.array([there.get(name, -1) for name in named(before)], dtype=np.int64)
 
 
 def _compare_kind(before: Clip, after: Clip, kind: RotationKind, tracks: Ints, partner: Ints, changes: Changes) -> None:

@@ -40,7 +40,7 @@ def _merged(rule: Rule[Clip], own: Finding | None, other: Finding, who: list[Rea
     codes = other.occurrences.codes.copy()
     codes[:, 2] = FIX_KINDS.index(NONE)
     theirs = replace(other.occurrences, codes=codes)
-    only = Text("only as {who} plays it", {"who": named(who)})
+    only = Text("it is so only as {who} plays it", {"who": named(who)})
     if own is None:
         return replace(other, fix=NONE, occurrences=theirs, caution=only)
     known = {row: number for number, row in enumerate(own.occurrences.rows.tolist())}

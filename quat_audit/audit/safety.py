@@ -7,26 +7,21 @@ that a driver takes, and leaves the values alone of what is mixed with other mot
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import Bools, Floats
+from ..arrays import Bools
 from ..findings.finding import FIX_KINDS, NONE, SAFE, UNSAFE, Finding, FixKind
 from ..motion import storage
+from ..motion.changes import SAME_VALUE, values_changed
 from ..motion.clip import EULER, QUATERNION, Clip
-from ..motion.curve import evaluate
 from ..motion.readers import Reader, readers_of_way, views, views_of
 from ..rules.rule import AnyRule, Limits, S
-from ..text import Text
+from ..text import Text, listed
 from .proof import LENGTH_TOLERANCE_DEG, compare
-
-# Readers named in a sentence; of more, how many there are.
-NAMED = 3
-# A value counts as the same within some ulps of float32.
-SAME_VALUE = 4.0 * float(np.finfo(np.float32).eps)
 
 
 def trial(rule: AnyRule, clip: Clip, found: Sequence[Finding], limits: Limits) -> list[Finding]:
@@ -122,8 +117,8 @@ def broken_promises(before: Clip, after: Clip, *, lengths: bool = True) -> dict[
             bad.setdefault(before.tracks.data_path[track], Broken(longer, not number, longer_deg))
     for reader in before.readers:
         if reader.route == "driver":
-            for path in _numbers_changed(before, after, reader):
-                reads = Text("{who} reads the number that would change", {"who": reader.words})
+            for path in values_changed(before, after, reader):
+                reads = Text("{who}, reads the number that would change", {"who": reader.words})
                 bad.setdefault(path, Broken(reads))
         for path in _left_by_strip(before, after, reader):
             why = Text(
@@ -132,7 +127,7 @@ def broken_promises(before: Clip, after: Clip, *, lengths: bool = True) -> dict[
             )
             bad.setdefault(path, Broken(why))
         if reader.mixed:
-            for path in _mix_changed(before, after, reader.mixed_paths):
+            for path in _mix_changed(before, after, reader):
                 why = Text(
                     "{who} mixes it with other motion ({why}), which would change",
                     {"who": reader.words, "why": reader.mixed},
@@ -156,19 +151,8 @@ def _key_changes(clip: Clip, track: int, number: int, change_deg: float) -> Text
 
 
 def named(readers: Sequence[Reader]) -> Text:
-    """Some readers for a person: three by name, of the others the number."""
-    if not readers:
-        return Text("whoever plays it")
-    said = readers[0].words
-    for reader in readers[1:NAMED]:
-        said = Text("{these}; {this}", {"these": said, "this": reader.words})
-    more = len(readers) - NAMED
-    return Text("{these} (+{more})", {"these": said, "more": more}) if more > 0 else said
-
-
-def _numbers_changed(before: Clip, after: Clip, reader: Reader) -> list[str]:
-    wanted = {(path, component) for path, component in reader.reads}
-    return _changed_paths(before, after, lambda path, component: (path, component) in wanted)
+    """Some readers for a person."""
+    return listed([reader.words for reader in readers]) if readers else Text("whoever plays it")
 
 
 def _left_by_strip(before: Clip, after: Clip, reader: Reader) -> list[str]:
@@ -187,15 +171,14 @@ def _left_by_strip(before: Clip, after: Clip, reader: Reader) -> list[str]:
     return found
 
 
-def _mix_changed(before: Clip, after: Clip, paths: frozenset[str]) -> list[str]:
-    """The data paths among some of which other values are mixed, or Euler angles that were not.
+def _mix_changed(before: Clip, after: Clip, reader: Reader) -> list[str]:
+    """The data paths of which a reader mixes other values, or Euler angles that it did not.
 
     For an absent component of a quaternion the identity is mixed; an absent Euler angle is left as it is.
     """
     tracks = before.tracks
     angles = (tracks.data_path[track] for track, _ in _completed(before, after) if tracks.kind[track] != QUATERNION)
-    values = _changed_paths(before, after, lambda path, component: path in paths)
-    return [*values, *(path for path in angles if path in paths)]
+    return [*values_changed(before, after, reader), *(path for path in angles if path in reader.mixed_paths)]
 
 
 def _completed(before: Clip, after: Clip) -> list[tuple[int, Bools]]:
@@ -212,27 +195,3 @@ def _completed(before: Clip, after: Clip) -> list[tuple[int, Bools]]:
         if added.any():
             found.append((track, added))
     return found
-
-
-def _changed_paths(before: Clip, after: Clip, wanted: Callable[[str, int], bool]) -> list[str]:
-    """The data paths with a curve whose values at the keys of before differ, among those that are wanted."""
-    if after.curves is before.curves:
-        return []
-    there = {
-        (p, int(c)): n for n, (p, c) in enumerate(zip(after.curves.data_path, after.curves.component, strict=True))
-    }
-    found: dict[str, None] = {}
-    b = before.curves
-    for number, (path, component) in enumerate(zip(b.data_path, b.component.tolist(), strict=True)):
-        if path in found or not wanted(path, component):
-            continue
-        other = there.get((path, component), -1)
-        rows = b.rows(number)
-        if other < 0 or _differs(b.co[rows, 1], evaluate(after.curves, other, b.co[rows, 0])):
-            found[path] = None
-    return list(found)
-
-
-def _differs(was: Floats, now: Floats) -> bool:
-    size = np.maximum(np.abs(was.astype(np.float64)), 1.0)
-    return bool(np.any(np.abs(now - was) > SAME_VALUE * size))

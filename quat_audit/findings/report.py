@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal
 
+from ..text import Text, listed
 from .finding import SEVERITIES, Finding
 
 Status = Literal["audited", "failed", "skipped"]
@@ -128,6 +129,29 @@ class ReaderLine:
     muted: bool = False
     linked: bool = False
     mixed: str = ""
+
+    @property
+    def says(self) -> Text:
+        """Who it is, and what there is to know of it."""
+        values = {"who": self.words, "why": self.mixed}
+        if self.linked and self.mixed:
+            return Text("{who} (linked; mixed: {why})", values)
+        if self.linked:
+            return Text("{who} (linked)", values)
+        return Text("{who} (mixed: {why})", values) if self.mixed else Text("{who}", values)
+
+
+def who_plays(readers: Sequence[ReaderLine]) -> list[Text]:
+    """Who plays some keys, and whose drivers read their numbers, in a sentence each."""
+    drivers = [reader for reader in readers if reader.route == "driver"]
+    players = [reader for reader in readers if reader.route != "driver"]
+    if not players:
+        said = [Text("Nobody in this file plays these keys")]
+    else:
+        said = [Text("Played by {who}", {"who": listed([reader.says for reader in players])})]
+    if drivers:
+        said.append(Text("Read by {who}", {"who": listed([reader.says for reader in drivers])}))
+    return said
 
 
 @dataclass(frozen=True)

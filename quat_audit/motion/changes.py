@@ -8,9 +8,13 @@ from collections.abc import Mapping
 import numpy as np
 
 from ..arrays import Bools, Floats, Ints
-from .clip import Clip, Curves
+from .clip import Clip, Curves, RotationKind
+from .curve import evaluate
 from .keys import SAME_TIME_FRAMES
-from .readers import newly_bound, newly_released
+from .readers import Reader, newly_bound, newly_released
+
+# A value counts as the same within some ulps of float32.
+SAME_VALUE = 4.0 * float(np.finfo(np.float32).eps)
 
 
 def changed_keys(a: Curves, b: Curves) -> Bools:
@@ -63,6 +67,44 @@ def same_keys(a: Curves, b: Curves) -> Ints:
     order = np.argsort(there, kind="stable")
     at = order[np.minimum(np.searchsorted(there, wanted, sorter=order), len(order) - 1)]
     return np.where((wanted >= 0) & (there[at] == wanted), at, -1)
+
+
+def same_tracks(before: Clip, after: Clip) -> Ints:
+    """(T,) the track of `after` with the same data path and kind (the n-th for the n-th), -1 without."""
+
+    def named(clip: Clip) -> dict[tuple[str, RotationKind, int], int]:
+        seen: dict[tuple[str, RotationKind], int] = {}
+        result = {}
+        for track, (path, kind) in enumerate(zip(clip.tracks.data_path, clip.tracks.kind, strict=True)):
+            number = seen.get((path, kind), 0)
+            seen[path, kind] = number + 1
+            result[path, kind, number] = track
+        return result
+
+    there = named(after)
+    return np.array([there.get(name, -1) for name in named(before)], dtype=np.int64)
+
+
+def values_changed(before: Clip, after: Clip, reader: Reader) -> list[str]:
+    """The data paths whose values a reader takes by themselves (a driver, a mix), where those at the keys differ."""
+    if after.curves is before.curves or not (reader.reads or reader.mixed_paths):
+        return []
+    b, a = before.curves, after.curves
+    there = {(path, int(part)): n for n, (path, part) in enumerate(zip(a.data_path, a.component, strict=True))}
+    found: dict[str, None] = {}
+    for number, (path, part) in enumerate(zip(b.data_path, b.component.tolist(), strict=True)):
+        if path in found or not (path in reader.mixed_paths or (path, part) in reader.reads):
+            continue
+        other = there.get((path, part), -1)
+        rows = b.rows(number)
+        if other < 0 or _values_differ(b.co[rows, 1], evaluate(a, other, b.co[rows, 0])):
+            found[path] = None
+    return list(found)
+
+
+def _values_differ(was: Floats, now: Floats) -> bool:
+    size = np.maximum(np.abs(was.astype(np.float64)), 1.0)
+    return bool(np.any(np.abs(now - was) > SAME_VALUE * size))
 
 
 def changes_by_path(before: Clip, after: Clip) -> dict[str, int]:

@@ -12,9 +12,9 @@ import numpy as np
 
 from ..findings.finding import ERROR, FIX_KINDS, NOTE, SAFE, SEVERITIES, UNSAFE, WARNING, Finding, FixKind, Severity
 from ..findings.fingerprint import identity
-from ..findings.report import INTERRUPTED, FileReport, Ignored, Report, handle_words, summary
+from ..findings.report import INTERRUPTED, FileReport, Ignored, Report, handle_words, summary, who_plays
 from ..rules import RULES
-from ..text import frame_words, visible
+from ..text import Text, frame_words, visible
 
 # What a person reads before giving up: the worst places of a finding, in a long report the worst alone.
 MOST_OCCURRENCES = 3
@@ -90,7 +90,7 @@ def _file(file: FileReport, paint: _Paint, detail: _Detail) -> Iterator[str]:
         yield paint(f"{file.path}  {verdict}{_output_words(file)}{remark}", "quiet")
         return
     yield f"{paint(file.path, 'bold')}  {size}"
-    yield from _all_findings(file.findings, paint, detail)
+    yield from _all_findings(file.findings, paint, detail, _readers(file) if detail == "every finding" else {})
     yield from _listed("ignored", [_ignored_words(ignored) for ignored in file.ignored], paint, detail)
     unjudged = [f"{what}: {why}" for what, why in file.not_evaluated]
     yield from _listed("not evaluated", unjudged, paint, detail)
@@ -98,11 +98,25 @@ def _file(file: FileReport, paint: _Paint, detail: _Detail) -> Iterator[str]:
     yield ""
 
 
-def _all_findings(findings: Sequence[Finding], paint: _Paint, detail: _Detail) -> Iterator[str]:
+_Clip = tuple[str, str]  # action, slot
+
+
+def _readers(file: FileReport) -> dict[_Clip, list[Text]]:
+    """Clip → who plays its keys; nothing of the bytes of a file, which anybody may play."""
+    if file.read_via == "bytes":
+        return {}
+    return {(clip.action, clip.slot): who_plays(clip.readers) for clip in file.clips}
+
+
+def _all_findings(
+    findings: Sequence[Finding], paint: _Paint, detail: _Detail, readers: Mapping[_Clip, Sequence[Text]]
+) -> Iterator[str]:
     """One by one, by clip; in a long report what many places share is rolled up by rule."""
     listed, rolled = (list(findings), []) if detail != "long" else _rolled_up(findings)
     for clip, some in _by_clip(listed):
         yield f"  {clip}"
+        for who in readers.get((some[0].action, some[0].slot), ()):
+            yield f"    {paint(visible(who), 'quiet')}"
         yield from _findings(some, paint, detail)
     for alike, of in rolled:
         yield from _rolled(alike, of, paint)
@@ -297,7 +311,7 @@ def _repair(file: FileReport, paint: _Paint, detail: _Detail) -> Iterator[str]:
             some = [f for f in serious if (_place(file, f) in known) == is_known]
             if some:
                 yield f"  {title}:"
-                yield from (f"  {line}" for line in _all_findings(some, paint, detail))
+                yield from (f"  {line}" for line in _all_findings(some, paint, detail, {}))
     if repair.remark:
         yield f"  {repair.remark}"
 

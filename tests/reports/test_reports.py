@@ -23,6 +23,7 @@ from quat_audit.findings.report import (
     FileReport,
     Ignored,
     Proof,
+    ReaderLine,
     Refused,
     Report,
     SkinProof,
@@ -321,3 +322,20 @@ def test_what_a_repair_brings_is_not_called_still_there() -> None:
     still, new = said.index("  still there:"), said.index("  new:")
     assert still < said.index("Hand.R", still) < new < said.index("Toe")
     assert "  new:" not in text.render(full_report())
+
+
+def test_verbose_says_who_plays_the_keys_of_a_scene_and_a_caution_stands_below_its_finding() -> None:
+    readers = [ReaderLine(f"Rig{n}", "action", "", f"Rig{n}") for n in range(4)]
+    readers[1] = replace(readers[1], linked=True, mixed="it blends in or out")
+    readers.append(ReaderLine("Rig0", "driver", "location", "Rig0, by the driver of location"))
+    line = ClipLine("Walk", "Rig", "Rig", (1.0, 9.0), 24.0, 4, 16, tuple(readers))
+    found = replace(finding("Arm", [4.0], ["error"], "unsafe"), caution="a keyed rotation of Rig1 would change by 7.0°")
+    file = FileReport("walk.blend", read_via="blender", clips=[line], findings=[found])
+    said = text.render(Report([file]), verbose=True).splitlines()
+    at = said.index("    Played by Rig0; Rig1 (linked; mixed: it blends in or out); Rig2 (+1)")
+    assert said[at + 1] == "    Read by Rig0, by the driver of location"
+    assert said[at + 3].strip() == found.caution
+    assert "Played by" not in text.render(Report([file]))
+    assert "Played by" not in text.render(Report([replace(file, read_via="bytes")]), verbose=True)
+    nobody = replace(file, clips=[replace(line, readers=())])
+    assert "    Nobody in this file plays these keys" in text.render(Report([nobody]), verbose=True).splitlines()
