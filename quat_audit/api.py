@@ -30,12 +30,14 @@ from .findings.report import FileRepair, FileReport
 from .motion.clip import Clip
 from .run import preview
 from .run.fix import audit_opened, fix_opened, make_target
+from .run.in_scene import carry_out
 from .run.opening import open_path
 from .run.preview import MeshJob, Previewed
 from .run.publish import Publisher
 from .skinning.skin import PosedSkin
 
 if TYPE_CHECKING:
+    from .blender.read import BlenderClip
     from .blender.skin.posed import PosedMesh
 
 __all__ = [
@@ -119,7 +121,13 @@ def audit_object(obj: Any, settings: Settings = DEFAULT) -> list[Finding]:
 
 
 def fix_action(action: Any, settings: Settings = DEFAULT) -> list[Repair[Clip]]:
-    """Repair every slot of a Blender action where it is. Undo is the caller's (an operator with UNDO)."""
+    """Repair every slot of a Blender action where it is. Undo is the caller's (an operator with UNDO).
+
+    What is returned holds the clips as Blender stored them, with the proof of that.
+
+    Raises:
+        RefusedError: it must not be written; the message says why.
+    """
     from .blender import read
 
     return _fix_in_scene(read.read_action(action), settings)
@@ -148,13 +156,8 @@ def fix_mesh(obj: Any, settings: Settings = DEFAULT, frames: Sequence[float] | N
     Raises:
         SkinError: as `audit_mesh`; or the mesh is in edit mode.
     """
-    from .blender.skin import mesh as skin
-
     posed = _posed(obj, frames)
-    done = repair(posed.subject, settings)
-    if done.subject.skin is not posed.record.skin:
-        skin.write_weights(posed.record, done.subject.skin)
-    return done
+    return carry_out(posed, repair(posed.subject, settings))[1]
 
 
 def preview_file(
@@ -198,16 +201,8 @@ def _posed(obj: Any, frames: Sequence[float] | None) -> PosedMesh:
     return posed.read_posed_object(obj, frames)
 
 
-def _fix_in_scene(items: Sequence[Any], settings: Settings) -> list[Repair[Clip]]:
-    from .blender import write
-
-    repairs = []
-    for item in items:
-        done = repair(item.clip, settings)
-        if done.subject is not item.clip:
-            write.write_clip(item, done.subject)
-        repairs.append(done)
-    return repairs
+def _fix_in_scene(records: Sequence[BlenderClip], settings: Settings) -> list[Repair[Clip]]:
+    return [carry_out(record, repair(record.clip, settings))[1] for record in records]
 
 
 def _guarded(path: Path, work: Callable[[], FileReport], report: FileReport | None = None) -> FileReport:

@@ -13,7 +13,7 @@ from typing import Generic
 import numpy as np
 
 from ..findings.finding import ERROR, NONE, SAFE, SEVERITIES, UNSAFE, Finding
-from ..findings.report import Applied, Proof, Refused, SkinProof
+from ..findings.report import Applied, HandleChange, Proof, Refused, SkinProof
 from ..motion.changes import changes_by_path
 from ..motion.clip import Clip
 from ..rules.rule import AnyRule, S, Subject
@@ -45,6 +45,7 @@ class Repair(Generic[S]):
         refused: what was not done, and why.
         met: the findings that it was asked to repair and met, whether it could or not.
         proof: what it did to the motion, or to the mesh.
+        handle_types: handles whose type had to change, known once it is written.
     """
 
     subject: S
@@ -52,6 +53,7 @@ class Repair(Generic[S]):
     refused: tuple[Refused, ...]
     met: frozenset[CodeAndPath]
     proof: Proof | SkinProof
+    handle_types: tuple[HandleChange, ...] = ()
 
     @property
     def applied(self) -> tuple[Applied, ...]:

@@ -50,8 +50,8 @@ _EASING = ("back", "amplitude", "period")
 class Written:
     """What `write_clip` did.
 
-    `skipped`: what could not be set of rotation modes, slots and bones, and why. `handle_types`: of handles of keys
-    that were there.
+    `skipped`: (data path, why) of rotation modes, slots and bones that could not be set. `handle_types`: of handles of
+    keys that were there.
     """
 
     curves_changed: int = 0
@@ -60,7 +60,7 @@ class Written:
     modes_set: int = 0
     slots_bound: int = 0
     bones_released: int = 0
-    skipped: tuple[str, ...] = ()
+    skipped: tuple[write_rig.Skipped, ...] = ()
     handle_types: tuple[HandleChange, ...] = ()
 
     def __bool__(self) -> bool:

@@ -10,33 +10,39 @@ from typing import Any
 import bpy
 
 from ..motion.readers import Connected, Unbound
+from ..text import Text
 from . import compat, users
 from .read import BlenderClip
 
+Skipped = tuple[str, Text]  # (data path, why)
 
-def set_modes(record: BlenderClip, modes: dict[str, tuple[str, str]]) -> tuple[int, tuple[str, ...]]:
+
+def set_modes(record: BlenderClip, modes: dict[str, tuple[str, str]]) -> tuple[int, tuple[Skipped, ...]]:
     """Data path → (bone, rotation mode), set on every user; (how many, which could not and why)."""
     if not modes:
         return 0, ()
     who = users.find_users().get((record.action_uid, record.handle), [])
-    done, skipped = 0, []
+    done = 0
+    skipped: list[Skipped] = []
     for path, (bone, mode) in modes.items():
         for user, holder in users.holders(who, bone):
             if not isinstance(user.datablock, bpy.types.Object) or not user.datablock.is_editable:
-                skipped.append(f"{path}: {user.name} is linked, its rotation mode stays {holder.rotation_mode}")
+                values = {"object": user.name, "mode": holder.rotation_mode}
+                skipped.append((path, Text("“{object}” is linked: its rotation mode stays {mode}", values)))
             elif holder.rotation_mode != mode:
                 holder.rotation_mode = mode
                 done += 1
     return done, tuple(skipped)
 
 
-def bind_slots(record: BlenderClip, wanted: Sequence[Unbound]) -> tuple[int, tuple[str, ...]]:
+def bind_slots(record: BlenderClip, wanted: Sequence[Unbound]) -> tuple[int, tuple[Skipped, ...]]:
     """Let those who have the action play this slot of it; (how many, who could not and why)."""
     if not wanted:
         return 0, ()
     players = users.find_users()
     numbers = {(one.owner, one.number) for one in wanted}
-    done, skipped = 0, []
+    done = 0
+    skipped: list[Skipped] = []
     for holder in players.holders.get(record.action_uid, ()):
         # An object and its data may have one name: the slot suits one of them.
         if (holder.name, holder.number) not in numbers or record.handle not in compat.suitable_slots(holder.player):
@@ -45,19 +51,23 @@ def bind_slots(record: BlenderClip, wanted: Sequence[Unbound]) -> tuple[int, tup
             compat.bind_slot(holder.player, record.handle)
             done += 1
         else:
-            skipped.append(f"{holder.name} is linked, so it is not bound to the slot")
+            why = Text("“{object}” is linked: it is not bound to the slot", {"object": holder.name})
+            skipped.append((f"{holder.name}.action_slot", why))
     return done, tuple(skipped)
 
 
-def release(wanted: Sequence[Connected]) -> tuple[int, tuple[str, ...]]:
+def release(wanted: Sequence[Connected]) -> tuple[int, tuple[Skipped, ...]]:
     """Disconnect bones from their parents; (how many, which could not and why)."""
-    done, skipped = 0, []
+    done = 0
+    skipped: list[Skipped] = []
     for name in dict.fromkeys(owner for one in wanted for owner in one.owners):
+        mine = [one for one in wanted if name in one.owners]
         obj = bpy.data.objects.get((name, None))  # of one name the one of this file
         if obj is None or obj.data.library is not None or obj.data.override_library is not None:
-            skipped.append(f"{name} is linked, so its bones stay connected")
+            why = Text("“{object}” is linked: its bones stay connected", {"object": name})
+            skipped += [(one.data_path, why) for one in mine]
             continue
-        bones = [one.bone for one in wanted if name in one.owners and obj.data.bones[one.bone].use_connect]
+        bones = [one.bone for one in mine if obj.data.bones[one.bone].use_connect]
         if bones:  # they are free already where two objects share the armature
             with _in_edit_mode(obj):
                 for bone in bones:

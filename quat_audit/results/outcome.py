@@ -6,10 +6,20 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
-from ..findings.report import HandleChange, Proof, Refused, SkinProof, handle_words
+from ..audit.repair import Repair
+from ..findings.report import (
+    HandleChange,
+    Proof,
+    Refused,
+    SkinProof,
+    handle_words,
+    merge_handle_changes,
+    merge_proofs,
+)  # fmt: skip
 from ..motion.clip import Clip
 from ..rules import RULES
-from ..text import Text, frame_words
+from ..skinning.skin import PosedSkin
+from ..text import Text, frame_words, listed
 from .rows import Address
 
 # What the fix of a rule did is its own `outcome`; of several rules, or of one without a word of its own:
@@ -37,6 +47,29 @@ class Outcome:
     failed: list[Text] = field(default_factory=list)
     edits: list[tuple[Address, Clip, Clip]] = field(default_factory=list)  # clips before and after
 
+    def took_clip(self, address: Address, before: Clip, done: Repair[Clip]) -> None:
+        """Count what was done to a clip; `done` has it as it is stored now."""
+        self.refused += done.refused
+        if done.subject is before:
+            return
+        for line in done.applied:
+            self.keys[line.code] = self.keys.get(line.code, 0) + line.keys_changed
+        names = dict(zip(before.tracks.data_path, before.tracks.bone, strict=True))
+        self.bones |= {(address, names.get(path) or path) for _, path in done.changed}
+        assert isinstance(done.proof, Proof)
+        self.proof = merge_proofs([self.proof, done.proof])
+        self.handle_types = merge_handle_changes([*self.handle_types, *done.handle_types])
+        self.edits.append((address, before, done.subject))
+
+    def took_mesh(self, before: PosedSkin, done: Repair[PosedSkin]) -> None:
+        """Count what was done to a mesh."""
+        self.refused += done.refused
+        if done.subject.skin is before.skin:
+            return
+        assert isinstance(done.proof, SkinProof)
+        self.meshes.append(done.proof)
+        self.weights |= {applied.code for applied in done.applied}
+
     @property
     def changed(self) -> bool:
         return bool(self.keys or self.meshes)
@@ -48,12 +81,17 @@ class Outcome:
     def _of_keys(self) -> list[Text]:
         if not self.keys:
             return []
-        template = _template(self.keys, DONE_MIXED)
-        found = [Text.of(template, {"keys": sum(self.keys.values()), "bones": len(self.bones)})]
-        found.append(Text("keyed poses changed by {degrees:.3f}°", {"degrees": self.proof.max_key_change_deg}))
-        if self.proof.worst_before_deg or self.proof.worst_after_deg:
-            was, now = self.proof.worst_before_deg, self.proof.worst_after_deg
+        p = self.proof
+        found = []
+        if p.max_key_change_deg or p.max_between_change_deg or p.keys_added or p.keys_removed or not p.not_measured:
+            template = _template(self.keys, DONE_MIXED)
+            found.append(Text.of(template, {"keys": sum(self.keys.values()), "bones": len(self.bones)}))
+            found.append(Text("keyed poses changed by {degrees:.3f}°", {"degrees": p.max_key_change_deg}))
+        if p.worst_before_deg or p.worst_after_deg:
+            was, now = p.worst_before_deg, p.worst_after_deg
             found.append(Text("worst in-between was {was:.1f}°, now {now:.1f}°", {"was": was, "now": now}))
+        if p.not_measured:
+            found.append(Text("changed on purpose: {what}", {"what": listed(p.not_measured)}))
         if self.handle_types:
             handles = sum(change.handles for change in self.handle_types)
             values = {"handles": handles, "types": handle_words(self.handle_types)}

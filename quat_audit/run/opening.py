@@ -287,16 +287,19 @@ def _open_in_blender(path: Path) -> Opened:
 
     def save(folder: Path, name: str, edited: Sequence[Clip], skins: Sequence[Skin]) -> Saved:
         staged = Staged(folder / name, "")
-        changes = [(r, new) for r, old, new in zip(records, clips, edited, strict=True) if new is not old]
+        changes = [
+            (n, records[n], new) for n, (old, new) in enumerate(zip(clips, edited, strict=True)) if new is not old
+        ]
         weights = [(p.record, new) for p, new in zip(posed, skins, strict=False) if new is not p.record.skin]
         if is_blend and not changes and not weights and not saving.has_relative_paths():
             shutil.copyfile(path, staged.path)
             return Saved((staged,), libraries=saving.libraries())
         remarks = []
         retyped: list[HandleChange] = []
-        for record, new in changes:
+        refused: list[Unwritten] = []
+        for number, record, new in changes:
             written = write.write_clip(record, new)
-            remarks += [str(skipped) for skipped in written.skipped]
+            refused += [Unwritten(number, *skipped) for skipped in written.skipped]
             retyped += written.handle_types
         for skinned, weighted in weights:
             skin.write_weights(skinned, weighted)
@@ -313,6 +316,7 @@ def _open_in_blender(path: Path) -> Opened:
             remarks.append(f"Blender saved it, but said: {complaint}")
         return Saved(
             (staged,),
+            refused=tuple(refused),
             remark="; ".join(remarks),
             libraries=libraries,
             dropped=dropped,

@@ -7,18 +7,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..audit.proof import MOST_KEY_CHANGE_DEG, prove
-from ..audit.repair import Repair, repair
+from ..audit.proof import MOST_KEY_CHANGE_DEG
+from ..audit.repair import repair
 from ..audit.settings import Settings
-from ..blender import read, users, write
+from ..blender import read, users
 from ..blender.read import BlenderClip
 from ..errors import GoneError, RefusedError, reason_of
-from ..findings.report import Refused, merge_handle_changes, merge_proofs
-from ..motion.clip import Clip
-from ..motion.edit import with_origins
+from ..findings.report import Proof
 from ..results.memory import RESULTS
 from ..results.outcome import Outcome
 from ..results.rows import ACTION, MESH, Address, Row
+from ..run.in_scene import carry_out
 from ..text import Text
 from . import auditing, scope
 from .skin import repairing
@@ -44,6 +43,7 @@ def repair_rows(rows: Sequence[Row], settings_of: Callable[[str], Settings], *, 
 
 
 def _repair_clips(by_address: dict[Address, list[Row]], settings: Settings, unsafe: bool, outcome: Outcome) -> None:
+    """Repair some clips, and audit each anew by the settings."""
     played_by = users.find_users()
     for address, wanted in by_address.items():
         record = find_record(address, played_by)
@@ -51,7 +51,9 @@ def _repair_clips(by_address: dict[Address, list[Row]], settings: Settings, unsa
             outcome.outdated += len(wanted)
             RESULTS.lost(address)
             continue
-        _repair_clip(record, wanted, settings, unsafe, outcome)
+        now = _repair_clip(record, wanted, replace(settings, unsafe=unsafe), outcome)
+        if now is not None:
+            RESULTS.replace_one(auditing.audit_record(now, settings))
 
 
 def find_record(address: Address, played_by: Any = None) -> BlenderClip | None:
@@ -63,30 +65,30 @@ def find_record(address: Address, played_by: Any = None) -> BlenderClip | None:
     return next((record for record in records if auditing.address_of(record) == address), None)
 
 
-def _repair_clip(record: BlenderClip, rows: Sequence[Row], settings: Settings, unsafe: bool, outcome: Outcome) -> None:
+def _repair_clip(record: BlenderClip, rows: Sequence[Row], settings: Settings, outcome: Outcome) -> BlenderClip | None:
+    """Repair the findings of some rows on one clip; the clip as it is then, None where that failed."""
     before = record.clip
     only = {(row.key.code, row.key.data_path) for row in rows}
     try:
-        done = repair(before, replace(settings, unsafe=unsafe), only=only)
+        done = repair(before, settings, only=only)
     except Exception as error:  # noqa: BLE001  # reason_of tells ours from mistakes
         why = reason_of(error, f"the repair of {before.action!r}", in_window=True)
         outcome.failed.append(Text("{error}; nothing was changed there", {"error": why}))
-        return
+        return None
     outcome.outdated += len(only - done.met)
-    outcome.refused += done.refused
-    if done.subject is not before:
-        try:
-            written = write.write_clip(record, done.subject)
-        except (GoneError, RefusedError) as error:
-            outcome.failed.append(Text("{error}; nothing was changed there", {"error": error.why}))
-        else:
-            stored = read.read_again(record)
-            _account(before, stored.clip, done, auditing.address_of(record), unsafe, outcome)
-            outcome.refused += [Refused("", "", why) for why in written.skipped]
-            outcome.handle_types = merge_handle_changes([*outcome.handle_types, *written.handle_types])
-            outcome.edits.append((auditing.address_of(record), before, with_origins(stored.clip, done.subject)))
-            record = stored
-    RESULTS.replace_one(auditing.audit_record(record, settings))
+    address = auditing.address_of(record)
+    try:
+        record, done = carry_out(record, done)
+    except (GoneError, RefusedError) as error:
+        outcome.refused += done.refused
+        outcome.failed.append(Text("{error}; nothing was changed there", {"error": error.why}))
+    else:
+        outcome.took_clip(address, before, done)
+        assert isinstance(done.proof, Proof)
+        if not settings.unsafe and done.proof.max_key_change_deg > MOST_KEY_CHANGE_DEG:
+            degrees = {"degrees": done.proof.max_key_change_deg}
+            outcome.failed.append(Text("a keyed pose changed by {degrees:.4f}°: undo takes it back", degrees))
+    return record
 
 
 def why_locked(row: Row) -> str:
@@ -97,18 +99,3 @@ def why_locked(row: Row) -> str:
     if obj is not None and obj.data.is_editmode:
         return Text("the mesh is in Edit Mode: leave it")
     return ""
-
-
-def _account(before: Clip, after: Clip, done: Repair[Clip], address: Address, unsafe: bool, outcome: Outcome) -> None:
-    for line in done.applied:
-        outcome.keys[line.code] = outcome.keys.get(line.code, 0) + line.keys_changed
-    names = {before.tracks.data_path[t]: before.tracks.bone[t] for t in range(len(before.tracks))}
-    outcome.bones |= {(address, names.get(path) or path) for _, path in done.changed}
-    # Measured on what Blender stored. That has no history: without the repair's, keys that it added would be taken for
-    # others.
-    proof = prove(before, with_origins(after, done.subject))
-    outcome.proof = merge_proofs([outcome.proof, proof])
-    if not unsafe and proof.max_key_change_deg > MOST_KEY_CHANGE_DEG:
-        outcome.failed.append(
-            Text("a keyed pose changed by {degrees:.4f}°: undo takes it back", {"degrees": proof.max_key_change_deg})
-        )

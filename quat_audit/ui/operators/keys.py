@@ -6,7 +6,7 @@ In the 3D Viewport, Alt-F flips the quaternions of the pose at one frame; keys i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import bpy
@@ -14,16 +14,14 @@ import numpy as np
 from bpy.props import EnumProperty
 
 from ...arrays import Bools
-from ...audit.proof import prove
-from ...audit.repair import Repair
 from ...audit.signs import ALIGN, FLIP, How, change_signs
-from ...blender import read, users, write
+from ...blender import read, users
 from ...blender.read import BlenderClip
 from ...errors import GoneError, RefusedError
-from ...findings.report import Refused, merge_proofs
-from ...motion.changes import changed_keys
-from ...motion.clip import QUATERNION, Clip
+from ...findings.report import Refused
+from ...motion.clip import QUATERNION
 from ...results.outcome import Outcome
+from ...run.in_scene import carry_out
 from ...text import Text
 from .. import auditing, following
 from ..guard import guarded
@@ -93,27 +91,17 @@ def _selected_in(record: BlenderClip, shown: dict[int, Any]) -> Bools:
 
 def change(selection: Selection, how: How, outcome: Outcome) -> None:
     """Align or flip the selected keys of one clip where they are; what was done goes to `outcome`."""
-    repair = change_signs(selection.record.clip, selection.keys, how)
-    outcome.refused += repair.refused
-    if repair.subject is selection.record.clip:
-        return
+    before = selection.record.clip
+    done = change_signs(before, selection.keys, how)
     try:
-        write.write_clip(selection.record, repair.subject)
+        record, done = carry_out(selection.record, done)
     except (GoneError, RefusedError) as error:
+        outcome.refused += done.refused
         outcome.failed.append(Text("{error}; nothing was changed there", {"error": error.why}))
         return
-    _account(selection.record, repair, outcome)
-
-
-def _account(record: BlenderClip, repair: Repair[Clip], outcome: Outcome) -> None:
-    """Count what was negated, and prove it on what Blender stored."""
-    before, stored = record.clip, read.read_again(record).clip
-    outcome.proof = merge_proofs([outcome.proof, prove(before, stored)])
     # Signs are what QA104 repairs, and the outcome is told in the same words.
-    outcome.keys["QA104"] = outcome.keys.get("QA104", 0) + sum(a.keys_changed for a in repair.applied)
-    changed = np.flatnonzero(changed_keys(before.curves, stored.curves))  # a NaN that stayed did not change
-    curves = np.unique(np.searchsorted(before.curves.offsets, changed, side="right") - 1)
-    outcome.bones |= {(auditing.address_of(record), before.curves.data_path[c]) for c in curves.tolist()}
+    told = {("QA104", path): keys for (_, path), keys in done.changed.items()}
+    outcome.took_clip(auditing.address_of(record), before, replace(done, changed=told))
 
 
 class QUATAUDIT_OT_key_signs(bpy.types.Operator):

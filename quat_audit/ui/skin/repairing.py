@@ -9,14 +9,16 @@ from dataclasses import replace
 from ...audit.pipeline import judge
 from ...audit.repair import Repair, repair
 from ...audit.settings import Settings
-from ...audit.skin_proof import STILL_MM, prove_skin
+from ...audit.skin_proof import STILL_MM
 from ...blender.skin import mesh as skin
 from ...blender.skin import posed as posed_skin
 from ...blender.skin.posed import PosedMesh
 from ...errors import SkinError, reason_of
+from ...findings.report import SkinProof
 from ...results.memory import RESULTS
 from ...results.outcome import Outcome
 from ...results.rows import MESH, Address, Row, unread_result
+from ...run.in_scene import carry_out
 from ...skinning.skin import PosedSkin
 from ...text import Text
 from .. import scope
@@ -83,20 +85,16 @@ def _read(wanted: Mapping[Address, Sequence[Row]], outcome: Outcome) -> list[Pos
 def _write(posed: PosedMesh, done: Repair[PosedSkin], unsafe: bool, outcome: Outcome) -> bool:
     """Write what was repaired of one mesh; whether its weights changed."""
     before = posed.subject
-    outcome.refused += done.refused
-    if done.subject.skin is before.skin:
-        return False
     try:
-        skin.write_weights(posed.record, done.subject.skin)
+        _, done = carry_out(posed, done)
     except SkinError as error:
+        outcome.refused += done.refused
         outcome.failed.append(Text("{error}; nothing was changed there", {"error": error.why}))
         return False
-    obj, _, _ = skin.find(posed.record)
-    proof = prove_skin(before, before.with_skin(skin.read_object(obj).skin))
-    outcome.meshes.append(proof)
-    outcome.weights |= {applied.code for applied in done.applied}
-    if not unsafe and proof.sound_mm > STILL_MM:
+    outcome.took_mesh(before, done)
+    assert isinstance(done.proof, SkinProof)
+    if not unsafe and done.proof.sound_mm > STILL_MM:
         outcome.failed.append(
-            Text("a vertex that was in order moved by {mm:.3f} mm: undo takes it back", {"mm": proof.sound_mm})
+            Text("a vertex that was in order moved by {mm:.3f} mm: undo takes it back", {"mm": done.proof.sound_mm})
         )
-    return True
+    return done.subject.skin is not before.skin
