@@ -35,6 +35,7 @@ CLASS_TEXTS = ("bl_label", "bl_description", "bl_category")
 # Constants in ui/ with these endings hold words to show; in others only sentences (with a space) are.
 TABLES = ("_NAMES", "_LABELS", "_TEXTS")
 RULE_ARGUMENTS = ("short", "summary", "remedy", "outcome")
+OTHER_WAY_ARGUMENTS = ("label", "remedy")
 SENTENCES = "SENTENCES"
 
 
@@ -157,16 +158,17 @@ def _strings(node: ast.expr) -> Iterator[ast.Constant]:
 
 
 def rule_texts(tree: ast.AST, name: str) -> Iterator[Found]:
-    """What a rule says: its tuple SENTENCES, and `Rule(…, short="…", summary="…", remedy="…", outcome="…")`."""
+    """What a rule says: its tuple SENTENCES, and the words of its `Rule(…)` and `OtherWay(…)`."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign | ast.AnnAssign) and _constant(node) == SENTENCES and node.value is not None:
             # A tuple, written out: what is put together from parts has no line to translate.
             parts = node.value.elts if isinstance(node.value, ast.Tuple) else [node.value]
             for part in parts:
                 yield from _literals(part, name, strict=True)
-        elif isinstance(node, ast.Call) and getattr(node.func, "id", "") == "Rule":
+        elif isinstance(node, ast.Call):
+            told = {"Rule": RULE_ARGUMENTS, "OtherWay": OTHER_WAY_ARGUMENTS}.get(getattr(node.func, "id", ""), ())
             for keyword in node.keywords:
-                if keyword.arg in RULE_ARGUMENTS:
+                if keyword.arg in told:
                     yield from _literals(keyword.value, name, strict=True)
 
 

@@ -5,6 +5,7 @@ blender --background --factory-startup --python scripts/ui_scenes.py -- DIR
 
 clean.blend    the example walk, nothing wrong
 broken.blend   the walk with several faults at once, among them sign flips (`FLIPPED`)
+readers.blend  two rigs that play one action in two Euler orders: a flip, and a wrap that only one of them can lose
 long.blend     an armature with more than 1,000,000 keys
 skin.blend     the walk with a body whose weights have several faults, and an elbow that collapses
 tube.blend     a tube over three bones, twisted and bent (`SKINNED`, `SKIN_WORST`: the frame of the largest twist)
@@ -50,6 +51,7 @@ def make(folder: Path) -> None:
     )
     example_blend.save(broken, folder / "broken.blend")
     _show(folder / "broken.blend")
+    _readers(folder / "readers.blend")
     _long(folder / "long.blend")
     _skin(folder / "skin.blend")
     _twisted(folder / "tube.blend")
@@ -87,6 +89,39 @@ def _show(path: Path) -> None:
     rig.data.display_type = "OCTAHEDRAL"
     bpy.context.scene.frame_set(5)
     bpy.ops.object.mode_set(mode="POSE")
+    bpy.ops.wm.save_as_mainfile(filepath=str(path), check_existing=False)
+
+
+def _readers(path: Path) -> None:
+    bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
+    action = bpy.data.actions.new(ACTION)
+    rigs = []
+    for name, order, x in (("RigA", "XYZ", 0.0), ("RigB", "ZXY", 1.0)):
+        data = bpy.data.armatures.new(name)
+        rig = bpy.data.objects.new(name, data)
+        bpy.context.scene.collection.objects.link(rig)
+        bpy.context.view_layer.objects.active = rig
+        bpy.ops.object.mode_set(mode="EDIT")
+        for bone_name, y in (("Wrap", 0.0), ("Flip", 0.4)):
+            bone = data.edit_bones.new(bone_name)
+            bone.head, bone.tail = (x, y, 0), (x, y, 1)
+        bpy.ops.object.mode_set(mode="OBJECT")
+        rig.pose.bones["Wrap"].rotation_mode = order
+        rig.animation_data_create().action = action
+        rigs.append(rig)
+    curves = _new_curves(action, rigs[0])
+    if "slots" in bpy.types.Action.bl_rna.properties:
+        rigs[1].animation_data.action_slot = action.slots[0]
+    # The last two are the same rotations as the short way's, in XYZ only.
+    triples = np.radians([(10, 20, 30), (12, 24, 33), (-166, 152, -144), (-164, 148, -141)])
+    half = np.radians([0, 20, 40, 60]) / 2
+    turns = np.stack([np.cos(half), np.sin(half), 0 * half, 0 * half], axis=1) * [[1], [1], [-1], [1]]
+    for bone_name, channel, values in (("Wrap", "rotation_euler", triples), ("Flip", "rotation_quaternion", turns)):
+        for index in range(values.shape[1]):
+            curve = curves.new(f'pose.bones["{bone_name}"].{channel}', index=index)
+            for frame, value in zip((1, 11, 21, 31), values[:, index].tolist(), strict=True):
+                curve.keyframe_points.insert(frame, value).interpolation = "LINEAR"
+    bpy.context.scene.frame_end = 31
     bpy.ops.wm.save_as_mainfile(filepath=str(path), check_existing=False)
 
 

@@ -23,10 +23,11 @@ import ui_comparison_steps
 import ui_driver
 import ui_hostile_preview_steps
 import ui_preview_steps
+import ui_readers_steps
 import ui_skin_steps
 import ui_steps
 
-PARTS = (ui_steps, ui_skin_steps, ui_preview_steps, ui_comparison_steps, ui_hostile_preview_steps)
+PARTS = (ui_steps, ui_readers_steps, ui_skin_steps, ui_preview_steps, ui_comparison_steps, ui_hostile_preview_steps)
 
 _TURN = 0.005  # seconds between two turns: Blender draws and answers events in between
 # A file with no screens of its own leaves the window as it is, but Blender drops timers unless told otherwise.

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from ..findings.finding import Severity
@@ -36,3 +36,10 @@ class Settings:
 
 
 DEFAULT = Settings()
+
+
+def with_limit(settings: Settings, code: str, name: str, value: float) -> Settings:
+    """The same with one limit of a rule set."""
+    limits = {**(settings.limits or {})}
+    limits[code] = {**limits.get(code, {}), name: value}
+    return replace(settings, limits=limits)

@@ -25,14 +25,16 @@ def show_frame(context: Any, frame: float) -> None:
         context.scene.frame_set(whole, subframe=frame - whole)
 
 
-def show_owner(context: Any, names: Sequence[str], bone: str) -> list[Text]:
-    """Make one of the users of an action active, and its bone the only selected one; returns what could not be done.
+def show_owner(context: Any, names: Sequence[str], bones: Sequence[str]) -> list[Text]:
+    """Make one of the users of an action active, and of its bones only some selected, the first of them active.
+
+    Returns what could not be done.
 
     No mode is left that has an undo of its own (edit modes): there the artist only gets the frame.
     """
     obj = _choose(context, names)
     if obj is None:
-        return [Text("No object of this view layer plays it")] if bone or names else []
+        return [Text("No object of this view layer plays it")] if bones or names else []
     if context.mode.startswith("EDIT"):
         return [Text("Leave Edit Mode to have the bone selected")]
     if context.view_layer.objects.active != obj:
@@ -42,7 +44,7 @@ def show_owner(context: Any, names: Sequence[str], bone: str) -> list[Text]:
             other.select_set(False)
         context.view_layer.objects.active = obj
     obj.select_set(True)
-    return _show_bone(obj, bone) if bone else []
+    return _show_bones(obj, bones) if bones else []
 
 
 def _choose(context: Any, names: Sequence[str]) -> Any:
@@ -53,18 +55,22 @@ def _choose(context: Any, names: Sequence[str]) -> Any:
     return next((here[name] for name in names if name in here and not here[name].hide_get()), None)
 
 
-def _show_bone(obj: Any, name: str) -> list[Text]:
-    pose_bone = obj.pose.bones.get(name) if obj.pose is not None else None
-    if pose_bone is None:
-        return [Text("“{object}” has no bone “{bone}” any more", {"object": obj.name, "bone": name})]
+def _show_bones(obj: Any, names: Sequence[str]) -> list[Text]:
+    there = [name for name in names if obj.pose is not None and name in obj.pose.bones]
+    gone = [
+        Text("“{object}” has no bone “{bone}” any more", {"object": obj.name, "bone": name})
+        for name in names
+        if name not in there
+    ]
+    if not there:
+        return gone
     if obj.mode != "POSE" and bpy.ops.object.posemode_toggle.poll():
         bpy.ops.object.mode_set(mode="POSE")
-    for other in obj.pose.bones:
-        compat.select_bone(other, other == pose_bone)
-    obj.data.bones.active = obj.data.bones[name]
-    if compat.is_hidden(pose_bone):
-        return [Text("The bone “{bone}” is hidden", {"bone": name})]
-    return []
+    for bone in obj.pose.bones:
+        compat.select_bone(bone, bone.name in there)
+    obj.data.bones.active = obj.data.bones[there[0]]
+    hidden = [name for name in there if compat.is_hidden(obj.pose.bones[name])]
+    return gone + [Text("The bone “{bone}” is hidden", {"bone": name}) for name in hidden]
 
 
 def show_keys(record: BlenderClip, data_path: str, frames: Sequence[float]) -> int:

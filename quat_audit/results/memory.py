@@ -40,7 +40,10 @@ class _Tracked:
 
 @dataclass(frozen=True)
 class Summary:
-    """Counts of what was found; `worst` is severity → unit → largest figure."""
+    """Counts of what was found.
+
+    `worst` is severity → unit → largest figure; `cautions` is for whom a fix is not safe → of how many findings.
+    """
 
     clips: int
     tracks: int
@@ -50,6 +53,7 @@ class Summary:
     counts: dict[str, int]
     worst: dict[str, dict[str, float]]
     safe: int
+    cautions: dict[str, int]
     ignored: int
     not_evaluated: int
 
@@ -223,7 +227,8 @@ class Results:
             return _gone(row)
         if tracked.standing == CURRENT:
             return None
-        if tracked.paths is not None and tracked.paths.isdisjoint(row.finding.paths):
+        channels = row.channels
+        if tracked.paths is not None and channels and tracked.paths.isdisjoint(channels):
             return Text("The channel is gone: renamed or deleted since the audit")
         if row.key.address.kind == MESH:
             return Text("The mesh changed since the audit: audit again")
@@ -259,6 +264,7 @@ class Results:
             counts={s: counts[s] for s in reversed(SEVERITIES)},
             worst=worst,
             safe=sum(row.safe for row in rows),
+            cautions=dict(Counter(row.finding.caution for row in rows if row.finding.caution and row.fixable)),
             ignored=sum(len(s.ignored) for s in shown),
             not_evaluated=sum(len(s.not_evaluated) for s in shown),
         )

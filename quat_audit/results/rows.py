@@ -81,6 +81,11 @@ class Row:
         return self.finding.bones[0] or self.finding.owner or self.finding.data_path
 
     @property
+    def channels(self) -> tuple[str, ...]:
+        """The data paths of the keys that it is about; () where it is about none, as an action that does not play."""
+        return self.finding.paths if self.finding.several or self.finding.part >= 0 else ()
+
+    @property
     def timed(self) -> bool:
         """Whether it has a frame: a fault of weights is there on every one."""
         return self.finding.locator not in ("vertex", "all frames")
@@ -218,10 +223,16 @@ def _rows(address: Address, findings: Sequence[Finding], users: tuple[str, ...])
                 finding=finding,
                 figure=finding.figure,
                 frame=float(finding.occurrences.frames[finding.worst, 0]) if len(finding.occurrences) else np.nan,
-                users=users,
+                users=_users(finding, users),
             )
         )
     return tuple(rows)
+
+
+def _users(finding: Finding, users: tuple[str, ...]) -> tuple[str, ...]:
+    """Those who play what a finding is about: of one about an owner, that owner alone."""
+    mine = finding.owner and finding.data_path.startswith(f"{finding.owner}.")
+    return (finding.owner,) if mine else users
 
 
 def moved(result: AuditResult, address: Address) -> AuditResult:

@@ -44,7 +44,7 @@ from ..motion.sweep import to_rotation
 from ..rotation import euler
 from ..rotation.quaternion import angle_between, hemisphere_signs
 from .grouping import Faults, findings_of_owners
-from .rule import PHASE_CURVES, Limits, Rule
+from .rule import PHASE_CURVES, Limits, OtherWay, Rule
 
 LIMITS = {
     # 0: the fix sets the rotation mode. 1: it converts the keys.
@@ -307,4 +307,9 @@ RULE: Rule[Clip] = Rule(
     phase=PHASE_CURVES,
     keys_only=True,
     remedy="Sets the rotation mode that the keys need; converts the keys where that would kill other motion.",
+    other_way=OtherWay(
+        limit="convert_keys",
+        label="Convert the Keys Instead",
+        remedy="Converts the keys into the rotation mode in use, which stays; the poses are those that the keys mean.",
+    ),
 )

@@ -38,7 +38,7 @@ from ..motion.clip import Clip
 from ..motion.curve import evaluate
 from ..motion.edit import keep_curves
 from .grouping import Faults, findings_by_path
-from .rule import PHASE_CURVES, Limits, Rule
+from .rule import PHASE_CURVES, Limits, OtherWay, Rule
 
 LIMITS = {
     # Less is not seen; importers leave noise of some micrometers.
@@ -146,4 +146,10 @@ RULE: Rule[Clip] = Rule(
     phase=PHASE_CURVES,
     keys_only=True,
     remedy="Removes the location keys, which play nothing; a bone that Blender's importer connected is disconnected.",
+    other_way=OtherWay(
+        limit="disconnect",
+        label="Disconnect the Bone Instead",
+        remedy="Disconnects the bone from its parent, so that its location keys play: the motion appears.",
+        always=True,
+    ),
 )

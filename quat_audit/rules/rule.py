@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from ..arrays import Ints
 from ..findings.finding import About, Finding, PlaceClass
@@ -29,6 +29,22 @@ VerticesAt = Callable[[Skin, Finding, int], Ints]
 PHASE_TIMES, PHASE_VALUES, PHASE_CURVES, PHASE_LENGTH, PHASE_SIGNS, PHASE_INSERT = range(6)
 
 
+class OtherWay(NamedTuple):
+    """A second way to repair what a rule finds, chosen by setting one of its limits to 1.
+
+    Attributes:
+        limit: the name of that limit.
+        label: of its button.
+        remedy: what it does, beside the button.
+        always: there is this way also where the rule's own fix is none.
+    """
+
+    limit: str
+    label: str
+    remedy: str
+    always: bool = False
+
+
 @dataclass(frozen=True, kw_only=True)
 class Rule(Generic[S]):
     """One rule, with all its words.
@@ -50,6 +66,7 @@ class Rule(Generic[S]):
         whole_turns: it tells full turns and wraps apart, and is not applied where they are not as authored.
         judges_unplayed: it is about keys that nobody plays. What another rule finds in those is a note.
         remedy: what the fix does and what it leaves alone, in a sentence beside the button.
+        other_way: another way to repair it; None where there is one way only.
         outcome: what the fix has done, with {keys} and {bones} or {vertices} and {meshes}; "": no word of its own.
         vertices_at: the vertices of a place, for a rule about skins whose rows are not vertices.
     """
@@ -72,6 +89,7 @@ class Rule(Generic[S]):
     whole_turns: bool = False
     judges_unplayed: bool = False
     outcome: str = ""
+    other_way: OtherWay | None = None
     vertices_at: VerticesAt | None = None
 
     @property

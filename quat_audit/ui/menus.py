@@ -25,6 +25,7 @@ class QUATAUDIT_MT_rig_audit(bpy.types.Menu):
         layout.operator(
             "quat_audit.occurrence_step", text="Previous Occurrence", icon="FRAME_PREV"
         ).direction = "PREVIOUS"
+        layout.operator("quat_audit.select_bones", icon="BONE_DATA")
         layout.operator("quat_audit.select_vertices", icon="VERTEXSEL")
         layout.separator()
         layout.operator("quat_audit.fix_active")

@@ -9,13 +9,14 @@ import bpy
 
 from ..audit import noise
 from ..findings.finding import NONE, SAFE, SEVERITIES, UNSAFE
+from ..findings.report import who_plays
 from ..results.memory import RESULTS, Summary
 from ..results.rows import ACTION, MESH, Row
 from ..text import Text
 from . import auditing, following, icons, properties, repairing, scope
 from .comparison import state as comparing
 from .translations import CONTEXT
-from .wording import figures, label, lines, remedy_of, say, summary_of
+from .wording import figures, label, lines, not_safe, other_way_of, remedy_of, say, summary_of
 
 CATEGORY = "Rig Audit"
 # Of a long list in the panel, what is read.
@@ -230,12 +231,18 @@ def _draw_place(layout: Any, context: Any, choices: Any, row: Row) -> None:
         steps.operator("quat_audit.occurrence_step", text="", icon="TRIA_RIGHT").direction = "NEXT"
     else:
         paragraph(column, context, finding.message, indent=1)
+    if len(finding.bones) > 1:
+        column.operator("quat_audit.select_bones", icon="BONE_DATA")
     if row.key.address.kind == MESH:
         column.operator("quat_audit.select_vertices", icon="VERTEXSEL")
         paragraph(column, context, finding.owner, icon="MESH_DATA", indent=1)
     words = " · ".join(filter(None, (finding.action, finding.slot if finding.slot != finding.owner else "")))
     if words:
         paragraph(column, context, words, icon="ACTION", indent=1)
+    shown = RESULTS.shown(row.key.address)
+    if shown is not None and shown.line is not None:
+        for who in who_plays(shown.line.readers):
+            paragraph(column, context, say(who), icon="PLAY", indent=1)
 
 
 def _draw_fix(layout: Any, context: Any, row: Row) -> None:
@@ -243,16 +250,21 @@ def _draw_fix(layout: Any, context: Any, row: Row) -> None:
     if locked:
         paragraph(layout, context, say(Text("Cannot be fixed: {why}", {"why": locked})), icon="LOCKED")
         return
-    paragraph(
-        layout,
-        context,
-        say(_FIXES[row.key.address.kind][row.finding.fix]),
-        icon={SAFE: "CHECKMARK", UNSAFE: "ERROR", NONE: "X"}[row.finding.fix],
-    )
+    fix, caution = row.finding.fix, row.finding.caution
+    if not caution:
+        icon = {SAFE: "CHECKMARK", UNSAFE: "ERROR", NONE: "X"}[fix]
+        paragraph(layout, context, say(_FIXES[row.key.address.kind][fix]), icon=icon)
+    elif fix == NONE:
+        paragraph(layout, context, f"{say(_FIXES[row.key.address.kind][NONE])}: {say(caution)}", icon="X")
     remedy = remedy_of(row.key.code)
-    if remedy and row.finding.fix != NONE:
+    if remedy and fix != NONE:
         paragraph(layout, context, remedy)
-        layout.operator("quat_audit.fix_active")
+        if caution:
+            paragraph(layout, context, say(not_safe(caution)), icon="ERROR")
+        layout.operator("quat_audit.fix_active").other_way = False
+    way = other_way_of(row.key.code)
+    if way is not None and (fix != NONE or way.always):
+        layout.operator("quat_audit.fix_active", text=say(way.label), translate=False).other_way = True
     shown = comparing.STATE.shown
     layout.operator("quat_audit.compare", icon="ONIONSKIN_ON", depress=shown is not None and shown.key == row.key)
 

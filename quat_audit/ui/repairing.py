@@ -9,7 +9,7 @@ from typing import Any
 
 from ..audit.proof import MOST_KEY_CHANGE_DEG
 from ..audit.repair import repair
-from ..audit.settings import Settings
+from ..audit.settings import Settings, with_limit
 from ..blender import read, users
 from ..blender.read import BlenderClip
 from ..errors import GoneError, RefusedError, reason_of
@@ -21,14 +21,18 @@ from ..run.in_scene import carry_out
 from ..text import Text
 from . import auditing, scope
 from .skin import repairing
+from .wording import other_way_of
 
 
-def repair_rows(rows: Sequence[Row], settings_of: Callable[[str], Settings], *, unsafe: bool) -> Outcome:
+def repair_rows(
+    rows: Sequence[Row], settings_of: Callable[[str], Settings], *, unsafe: bool, other_way: bool = False
+) -> Outcome:
     """Repair the findings of some rows, and audit the clips and meshes that they are in anew.
 
     Each is read again first: what is repaired is what is in the file now. Undo is the caller's.
     settings_of: kind of an address → by what its findings were found.
     unsafe: also what may change a keyed pose, or move a vertex that is in order.
+    other_way: as `Rule.other_way` has it.
     """
     outcome = Outcome()
     by_address: dict[Address, list[Row]] = {}
@@ -36,13 +40,15 @@ def repair_rows(rows: Sequence[Row], settings_of: Callable[[str], Settings], *, 
         by_address.setdefault(row.key.address, []).append(row)
     clips, meshes = ({p: some for p, some in by_address.items() if p.kind == kind} for kind in (ACTION, MESH))
     if clips:
-        _repair_clips(clips, settings_of(ACTION), unsafe, outcome)
+        _repair_clips(clips, settings_of(ACTION), unsafe, other_way, outcome)
     if meshes:
         repairing.repair_meshes(meshes, settings_of(MESH), unsafe, outcome)
     return outcome
 
 
-def _repair_clips(by_address: dict[Address, list[Row]], settings: Settings, unsafe: bool, outcome: Outcome) -> None:
+def _repair_clips(
+    by_address: dict[Address, list[Row]], settings: Settings, unsafe: bool, other_way: bool, outcome: Outcome
+) -> None:
     """Repair some clips, and audit each anew by the settings."""
     played_by = users.find_users()
     for address, wanted in by_address.items():
@@ -51,7 +57,8 @@ def _repair_clips(by_address: dict[Address, list[Row]], settings: Settings, unsa
             outcome.outdated += len(wanted)
             RESULTS.lost(address)
             continue
-        now = _repair_clip(record, wanted, replace(settings, unsafe=unsafe), outcome)
+        chosen = _chosen(settings, wanted) if other_way else settings
+        now = _repair_clip(record, wanted, replace(chosen, unsafe=unsafe), outcome)
         if now is not None:
             RESULTS.replace_one(auditing.audit_record(now, settings))
 
@@ -63,6 +70,15 @@ def find_record(address: Address, played_by: Any = None) -> BlenderClip | None:
         return None
     records = read.read_action(action, played_by=played_by)
     return next((record for record in records if auditing.address_of(record) == address), None)
+
+
+def _chosen(settings: Settings, rows: Sequence[Row]) -> Settings:
+    """The settings that repair some findings in the other way."""
+    for code in {row.key.code for row in rows}:
+        way = other_way_of(code)
+        if way is not None:
+            settings = with_limit(settings, code, way.limit, 1.0)
+    return settings
 
 
 def _repair_clip(record: BlenderClip, rows: Sequence[Row], settings: Settings, outcome: Outcome) -> BlenderClip | None:

@@ -13,6 +13,7 @@ import bpy
 
 from ..findings.finding import UNITS, Figure
 from ..rules import RULES
+from ..rules.rule import OtherWay
 from ..text import Text, filled
 from .translations import CONTEXT
 
@@ -59,10 +60,24 @@ def summary_of(code: str) -> str:
     return say(rule.summary) if rule is not None else code
 
 
-def remedy_of(code: str) -> str:
-    """What a rule's fix does and what it leaves alone; "" without a fix."""
+def remedy_of(code: str, *, other_way: bool = False) -> str:
+    """What a rule's fix (or its other way) does and what it leaves alone; "" without a fix."""
     rule = _BY_CODE.get(code)
-    return say(rule.remedy) if rule is not None and rule.remedy else ""
+    if rule is None:
+        return ""
+    remedy = rule.other_way.remedy if other_way and rule.other_way is not None else rule.remedy
+    return say(remedy) if remedy else ""
+
+
+def not_safe(caution: str) -> Text:
+    """Why a fix that its rule calls safe is not: after the rule's own words."""
+    return Text("Not safe here: {why}", {"why": caution})
+
+
+def other_way_of(code: str) -> OtherWay | None:
+    """Another way to repair what a rule finds, where there is one."""
+    rule = _BY_CODE.get(code)
+    return rule.other_way if rule is not None else None
 
 
 def figure(of: Figure | None) -> str:

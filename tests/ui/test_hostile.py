@@ -70,7 +70,7 @@ def test_action_without_slot(said) -> None:
     rig.animation_data.action_slot = None
     scenes.audit()
     assert "Warning: “Rig” plays no slot of “Walk”: all slots were audited" in said()
-    assert labels() == ["Arm"]
+    assert labels() == ["Arm", "Rig"]
     assert "“Rig” plays no slot of “Walk”: all slots were audited" in draw_all().text
     while rig.animation_data.action.slots:
         rig.animation_data.action.slots.remove(rig.animation_data.action.slots[0])

@@ -92,6 +92,8 @@ def test_a_language_is_sorted_so_that_a_change_is_a_line() -> None:
 def test_texts_of_rules_and_profiles_are_collected(texts: dict[str, str]) -> None:
     for rule in RULES:
         said = {rule.short, rule.summary, rule.remedy, rule.outcome, *rule.sentences} - {""}
+        if rule.other_way is not None:
+            said |= {rule.other_way.label, rule.other_way.remedy}
         assert sorted(said - set(texts)) == []
     for profile in PROFILES:
         assert profile.label in texts
@@ -193,6 +195,7 @@ def test_the_collector_finds(source: str, expected: list[str]) -> None:
             'RULE: Rule[Clip] = Rule(code="QA", short="s", summary="sum", remedy="r", outcome="o")',
             ["s", "sum", "r", "o"],
         ),
+        ('Rule(other_way=OtherWay(limit="x", label="L", remedy="R."))', ["L", "R."]),
         # What is put together cannot be translated.
         ('SENTENCES = ("one " + WHAT,)', [None]),
         ("SENTENCES = (ONE, f'{two} keys')", [None, None]),

@@ -50,7 +50,7 @@ def show_mesh(context: Any, obj: Any, bone: str) -> list[Text]:
     except SkinError as error:
         _select_alone(context, obj)
         return [Text("{why}", {"why": error.why})]
-    remarks = show.show_owner(context, [rig.name], bone)
+    remarks = show.show_owner(context, [rig.name], [bone])
     obj.select_set(True)
     return remarks
 

@@ -7,7 +7,7 @@ an undo, a rename or a removed object cannot hurt it. Nothing of it belongs to t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,12 +19,13 @@ from ...audit.proof import compare
 from ...audit.repair import repair
 from ...audit.settings import Settings
 from ...blender import posed_rig
-from ...comparison.angles import Angles, Channel, compare_channel, pose_frames, rotations, why_not_computed
+from ...comparison.angles import IDENTITY, Angles, Channel, compare_channel, pose_frames, rotations, why_not_computed
 from ...comparison.kinematics import Poses, replace_rotations
 from ...errors import QuatAuditError
 from ...findings.finding import NONE, Finding
 from ...motion.clip import Clip
 from ...motion.edit import keep_curves
+from ...motion.readers import Way, players
 from ...results.rows import MESH, Address, Row, RowKey, clip_state
 from ...rotation.quaternion import to_matrix
 from ...text import Text
@@ -117,6 +118,8 @@ def why_not(row: Row | None) -> Text | str | None:
         return Text("There is no automatic fix for this finding: nothing to compare")
     if row.key.address.kind == MESH:
         return Text("Findings on meshes have no before and after")
+    if not any("rotation" in path.rpartition(".")[2] for path in row.channels):
+        return Text("Rotations are drawn, and this finding is about something else")
     return None
 
 
@@ -144,7 +147,20 @@ def make_before_after(address: Address, before: Clip, after: Clip, row: Row, sta
     owners = set(row.finding.bones)
     for clip in (before, after):
         owners |= {b for p, b in zip(clip.tracks.data_path, clip.tracks.bone, strict=True) if p in paths}
-    return BeforeAfter(address, _only(before, owners), _only(after, owners), row.finding, row.users, states)
+    before, after = (_played_by(_only(clip, owners), row.users) for clip in (before, after))
+    return BeforeAfter(address, before, after, row.finding, row.users, states)
+
+
+def _played_by(clip: Clip, users: tuple[str, ...]) -> Clip:
+    """The clip in the rotation modes of the first user: others may have other modes."""
+    t, ways = clip.tracks, _ways(clip, users)
+    modes = tuple((ways[p].mode,) if p in ways else m for p, m in zip(t.data_path, t.modes, strict=True))
+    return replace(clip, tracks=replace(t, modes=modes))
+
+
+def _ways(clip: Clip, users: tuple[str, ...]) -> Mapping[str, Way]:
+    """Data path → how the first user plays it."""
+    return next((reader.ways for reader in players(clip) if reader.owner in users[:1]), {})
 
 
 def _only(clip: Clip, owners: set[str]) -> Clip:
@@ -168,7 +184,9 @@ def show(context: Any, compared: BeforeAfter, key: RowKey | None, number: int) -
     first, second = (
         (float(f) for f in finding.occurrences.frames[number]) if len(finding.occurrences) else (np.nan,) * 2
     )
-    angles = compare_channel(compared.before, compared.after, channel, (first, second))
+    way = _ways(compared.before, compared.users).get(channel.data_path)
+    still = np.array(way.instead) if way is not None and np.isfinite(way.instead).all() else IDENTITY
+    angles = compare_channel(compared.before, compared.after, channel, (first, second), still)
     label = channel.bone or finding.owner or channel.data_path
     shown = _with_poses(context, compared, Shown(key, number, label, angles), channel)
     shown = replace(shown, address=compared.address, states=compared.states)

@@ -8,17 +8,28 @@ from functools import partial
 from typing import Any
 
 import bpy
-from bpy.props import EnumProperty
+from bpy.props import BoolProperty, EnumProperty
 
 from ...findings.finding import NONE
 from ...results.memory import RESULTS
 from ...results.rows import ACTION, MESH, Row
-from ...text import Text
+from ...text import Text, listed
 from .. import auditing, following, properties, repairing
 from ..comparison import state as comparing
 from ..guard import guarded
 from ..windows import waiting
-from ..wording import MOST_REASONS, enabled, lines, reasons, remedy_of, say, say_report, summary_of
+from ..wording import (
+    MOST_REASONS,
+    enabled,
+    lines,
+    not_safe,
+    other_way_of,
+    reasons,
+    remedy_of,
+    say,
+    say_report,
+    summary_of,
+)
 
 DIALOG_WIDTH = 420
 
@@ -42,15 +53,25 @@ def why_not_row(row: Row | None) -> Text | str | None:
     locked = repairing.why_locked(row)
     if locked:
         return Text("Cannot be fixed: {why}", {"why": locked})
-    if row.finding.fix == NONE:
+    way = other_way_of(row.key.code)
+    if row.finding.fix == NONE and not (way is not None and way.always):
         return Text("There is no automatic fix for this finding")
     return None
 
 
-def repair(operator: Any, context: Any, rows: Sequence[Row], *, unsafe: bool) -> set[str]:
-    """Repair some findings, and say what was done and what was not."""
+def repair(
+    operator: Any, context: Any, rows: Sequence[Row], *, unsafe: bool, other_way: bool = False, everything: bool = False
+) -> set[str]:
+    """Repair some findings, and say what was done and what was not.
+
+    other_way: as `Rule.other_way` has it. everything: what is left alone then is said, too.
+    """
+    settings_of = partial(auditing.settings_of_results, context)
     with waiting(context):
-        outcome = repairing.repair_rows(rows, partial(auditing.settings_of_results, context), unsafe=unsafe)
+        outcome = repairing.repair_rows(rows, settings_of, unsafe=unsafe, other_way=other_way)
+    if outcome.proof.not_measured:
+        # A rotation mode or a slot that was set concerns the other actions of whoever has it.
+        following.look_again(delay_seconds=0.0)
     properties.sync(properties.state(context))
     following.redraw()
     said = [say_report(sentence) for sentence in outcome.sentences()]
@@ -66,23 +87,35 @@ def repair(operator: Any, context: Any, rows: Sequence[Row], *, unsafe: bool) ->
         values = {"count": len(refused), "why": reasons(refused)}
         operator.report({"WARNING"}, say_report(Text("Not fixed on {count} channels: {why}", values)))
     if not outcome.changed:
-        if not (outcome.failed or outcome.outdated or refused):
+        if other_way and not (outcome.failed or outcome.outdated or refused):
+            no_way = Text("These keys cannot be repaired in this way: see the known limits of the rule")
+            operator.report({"WARNING"}, say_report(no_way))
+        elif not (outcome.failed or outcome.outdated or refused):
             operator.report({"INFO"}, say_report("Nothing had to be changed"))
         RESULTS.message = ""
         return {"CANCELLED"}
+    if everything and (left := left_alone()) is not None:
+        said.append(say_report(left))
     operator.report({"INFO"}, "; ".join(said))
     RESULTS.message = "; ".join(said)
     comparing.keep_last(outcome.edits, rows, RESULTS.message)
     return {"FINISHED"}
 
 
-def confirmation(rows: Sequence[Row]) -> Text:
+def left_alone() -> Text | None:
+    """The findings whose fix is not safe, and for whom; None without any."""
+    cautions = RESULTS.summary().cautions
+    values = {"findings": sum(cautions.values()), "why": listed(list(cautions))}
+    return Text("{findings} findings left alone: {why}", values) if cautions else None
+
+
+def confirmation(rows: Sequence[Row], *, other_way: bool = False) -> Text:
     """What unsafe fixes are going to change, before they do."""
     kinds = {row.key.address.kind for row in rows}
     values = {
         "findings": len(rows),
         "bones": len({(row.key.address, bone or row.label) for row in rows for bone in row.finding.bones}),
-        "unsafe": sum(not row.safe for row in rows),
+        "unsafe": sum(other_way or not row.safe for row in rows),
     }
     if kinds == {ACTION}:
         return Text(
@@ -103,16 +136,27 @@ def confirmation(rows: Sequence[Row]) -> Text:
     )
 
 
+def warnings(rows: Sequence[Row], *, other_way: bool = False) -> list[str]:
+    """What a person reads before some unsafe fixes: what they change, for whom, and how."""
+    unsafe = [row for row in rows if other_way or not row.safe]
+    cautions = dict.fromkeys(not_safe(row.finding.caution) for row in unsafe if row.finding.caution)
+    remedies = dict.fromkeys(remedy_of(row.key.code, other_way=other_way) for row in unsafe)
+    return [
+        confirmation(rows, other_way=other_way),
+        *[*filter(None, remedies)][:MOST_REASONS],
+        *[*cautions][:MOST_REASONS],
+    ]
+
+
 class _Confirmed:
     """Asks before an unsafe fix, in the one dialog that there is."""
 
     _says: Sequence[str] = ()
 
-    def _ask(self, context: Any, event: Any, rows: Sequence[Row]) -> set[str]:
-        if bpy.app.background or all(row.safe for row in rows):
+    def _ask(self, context: Any, event: Any, rows: Sequence[Row], *, other_way: bool = False) -> set[str]:
+        if bpy.app.background or (all(row.safe for row in rows) and not other_way):
             return self.execute(context)  # type: ignore[attr-defined]
-        remedies = dict.fromkeys(remedy_of(row.key.code) for row in rows if not row.safe)
-        self._says = [say(confirmation(rows)), *[text for text in remedies if text][:MOST_REASONS]]
+        self._says = [say(text) for text in warnings(rows, other_way=other_way)]
         result: set[str] = context.window_manager.invoke_props_dialog(
             self, width=DIALOG_WIDTH, title=say("Unsafe Fixes"), confirm_text=say("Fix")
         )
@@ -132,12 +176,21 @@ class QUATAUDIT_OT_fix_active(_Confirmed, bpy.types.Operator):
     bl_label = "Fix This"
     bl_options = {"REGISTER", "UNDO"}
 
+    other_way: BoolProperty(  # type: ignore[valid-type]
+        name="Other Way",
+        description="Repair it in the other way that its rule offers",
+        default=False,
+        options={"SKIP_SAVE"},
+    )
+
     @classmethod
     def description(cls, context: Any, properties_: Any) -> str:
         row = properties.chosen_row(context)
         if row is None:
             return say("Repair the finding that is shown; everything not at fault stays as it is")
-        return remedy_of(row.key.code) or summary_of(row.key.code)
+        words = remedy_of(row.key.code, other_way=properties_.other_way) or summary_of(row.key.code)
+        caution = row.finding.caution if row.fixable else ""
+        return f"{words}\n{say(not_safe(caution))}" if caution else words
 
     @classmethod
     def poll(cls, context: Any) -> bool:
@@ -147,14 +200,15 @@ class QUATAUDIT_OT_fix_active(_Confirmed, bpy.types.Operator):
     @guarded
     def invoke(self, context: Any, event: Any) -> set[str]:
         row = properties.chosen_row(context)
-        return self._ask(context, event, [row] if row is not None else [])
+        return self._ask(context, event, [row] if row is not None else [], other_way=self.other_way)
 
     @guarded
     def execute(self, context: Any) -> set[str]:
         row = properties.chosen_row(context)
-        if row is None:
+        if row is None or (row.finding.fix == NONE and not self.other_way):
+            self.report({"WARNING"}, say_report("There is no automatic fix for this finding"))
             return {"CANCELLED"}
-        return repair(self, context, [row], unsafe=not row.safe)
+        return repair(self, context, [row], unsafe=self.other_way or not row.safe, other_way=self.other_way)
 
 
 class QUATAUDIT_OT_fix_safe(bpy.types.Operator):
@@ -169,11 +223,14 @@ class QUATAUDIT_OT_fix_safe(bpy.types.Operator):
         why = why_not_now(context)
         if why is None and not RESULTS.summary().safe:
             why = Text("No finding has a safe fix")
+            cautions = RESULTS.summary().cautions
+            if cautions:
+                why = Text("No fix is safe: {why}", {"why": listed(list(cautions))})
         return enabled(cls, why)
 
     @guarded
     def execute(self, context: Any) -> set[str]:
-        return repair(self, context, [row for row in RESULTS.rows if row.safe], unsafe=False)
+        return repair(self, context, [row for row in RESULTS.rows if row.safe], unsafe=False, everything=True)
 
 
 class QUATAUDIT_OT_fix_checked(_Confirmed, bpy.types.Operator):

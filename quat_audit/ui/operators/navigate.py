@@ -50,15 +50,15 @@ def _show_mesh(context: Any, row: Row, number: int) -> list[str]:
 
 
 def _show_keys(context: Any, row: Row, number: int) -> list[str]:
-    """The frame, the bone, its keys and its curves; what could not be done."""
+    """The frame, the object or bone, its keys and its curves; what could not be done."""
     frames = [float(f) for f in row.finding.occurrences.frames[number]]
     bone, path = row.finding.whose(number)
     show.show_frame(context, frames[0])
-    remarks: list[str] = list(show.show_owner(context, row.users, bone))
+    remarks: list[str] = list(show.show_owner(context, row.users, [bone] if bone else []))
     record = repairing.find_record(row.key.address)
     if record is None:
         remarks.append(Text("The action “{action}” is no longer in this file", {"action": row.finding.action}))
-    else:
+    elif row.channels:
         keys = show.show_keys(record, path, frames)
         if not keys:
             remarks.append(RESULTS.outdated(row) or Text("There is no key at this frame any more"))
@@ -138,6 +138,35 @@ def _step(operator: Any, context: Any, by: int) -> set[str]:
     number = (properties.occurrence(choices, row) + by) % len(row.finding.occurrences)
     choices.occurrence = number
     return go(operator, context, row, number)
+
+
+class QUATAUDIT_OT_select_bones(bpy.types.Operator):
+    """Select all bones of this finding in Pose Mode, and no other"""
+
+    bl_idname = "quat_audit.select_bones"
+    bl_label = "Select Bones"
+    bl_options = {"REGISTER", "UNDO"}
+
+    @classmethod
+    def poll(cls, context: Any) -> bool:
+        why = why_not(context)
+        row = properties.chosen_row(context)
+        if why is None and row is not None and not any(row.finding.bones):
+            why = Text("This finding is about no bone")
+        return enabled(cls, why)
+
+    @guarded
+    def execute(self, context: Any) -> set[str]:
+        row = properties.chosen_row(context)
+        if row is None:
+            return {"CANCELLED"}
+        bones = [bone for bone in row.finding.bones if bone]
+        remarks = show.show_owner(context, row.users, bones)
+        if remarks:
+            self.report({"WARNING"}, "; ".join(say_report(remark) for remark in remarks))
+        else:
+            self.report({"INFO"}, say_report(Text("Selected: {count} bones", {"count": len(bones)})))
+        return {"FINISHED"}
 
 
 class QUATAUDIT_OT_markers_add(bpy.types.Operator):
@@ -223,6 +252,7 @@ class QUATAUDIT_OT_markers_remove(bpy.types.Operator):
 CLASSES = (
     QUATAUDIT_OT_go_to,
     QUATAUDIT_OT_occurrence_step,
+    QUATAUDIT_OT_select_bones,
     QUATAUDIT_OT_markers_add,
     QUATAUDIT_OT_markers_remove,
 )
