@@ -8,7 +8,7 @@ safety.py      is a fix safe for everybody who plays the keys?
 noise.py       what is too slight to be told track by track
 repair.py      a subject and settings -> an edited subject, what was done, what was refused
 subjects.py    what differs between a clip and a skin, for these two
-proof.py       what an edit did to the motion (unchanged.py what it cannot have changed, on_purpose.py what it meant to);
+proof.py       what an edit did to the motion; unchanged.py what it cannot have changed; on_purpose.py what it meant to;
                skin_proof.py what it did to a mesh
 signs.py       the signs of chosen quaternion keys: align, flip
 """
