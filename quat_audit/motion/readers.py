@@ -170,10 +170,13 @@ def newly_released(before: Clip, after: Clip) -> tuple[Connected, ...]:
 
 def players(clip: Clip) -> tuple[Reader, ...]:
     """The readers that play rotations: all but drivers. Where nobody tells of them, one for each mode of the tracks."""
-    if clip.readers or not clip.users:
-        return tuple(reader for reader in clip.readers if reader.route != "driver")
     if "players" not in clip.cache:
-        clip.cache["players"] = tuple(_assumed(clip, n) for n in range(max(map(len, clip.tracks.modes), default=0)))
+        told = clip.readers or not clip.users
+        clip.cache["players"] = (
+            tuple(reader for reader in clip.readers if reader.route != "driver")
+            if told
+            else tuple(_assumed(clip, n) for n in range(max(map(len, clip.tracks.modes), default=0)))
+        )
     found: tuple[Reader, ...] = clip.cache["players"]
     return found
 
@@ -230,6 +233,8 @@ def _ways_of(clip: Clip, track: int) -> tuple[Way, ...]:
     euler = tracks.kind[track] == "EULER"
     w, x, y, z = tracks.pose[track].tolist()
     own = Way(tracks.order[track] if euler else "", (w, x, y, z))
+    if not euler and tracks.curves[track].min() >= 0:
+        return (own,)  # nothing to fill in, and no order: everybody plays it alike
     known = [r.ways[tracks.data_path[track]] for r in players(clip) if tracks.data_path[track] in r.ways]
     any_order = any(way.mode not in _ORDERS for way in known) or (clip.format == "blender" and not known)
     found = {_word(own, clip, track): own}

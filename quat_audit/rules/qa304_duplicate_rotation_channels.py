@@ -39,7 +39,8 @@ SENTENCES = (
 def find(clip: Clip, limits: Limits) -> list[Finding]:
     tracks = clip.tracks
     # A rotation mode plays one kind of rotation, plain and delta: of two kinds one is QA301.
-    plain = {_channel(clip, t) for t in range(len(tracks)) if not tracks.delta[t] and _plays(clip, t)}
+    both = any(tracks.delta)
+    plain = {_channel(clip, t) for t in range(len(tracks)) if both and not tracks.delta[t] and _plays(clip, t)}
     seen: dict[str, int] = {}
     parts, kind = [], []
     for track in range(len(tracks)):
