@@ -66,7 +66,7 @@ def test_what_only_another_reader_plays_is_found_and_not_repaired():
     assert found(lacking_w(who_fills(SWINGS)), "QA104") == []
     both = lacking_w(who_fills(SWINGS), who_fills(FLIPS, owner="RigB"))
     (finding,) = found(both, "QA104")
-    assert (finding.severity, finding.fix, finding.caution) == ("error", "none", "only as RigB plays it")
+    assert (finding.severity, finding.fix, finding.caution) == ("error", "none", "it is so only as RigB plays it")
     assert finding.figure == of_b.figure and finding.occurrences.frames.tolist() == [[1, 11]]
     assert repair_clip(both, [BY_CODE["QA104"]], unsafe=True).subject is both
 
