@@ -19,6 +19,7 @@ from ..motion import storage
 from ..motion.changes import SAME_VALUE, values_changed
 from ..motion.clip import EULER, QUATERNION, Clip
 from ..motion.readers import Reader, readers_of_way, views, views_of
+from ..pausing import pause_point
 from ..rules.rule import AnyRule, Limits, S
 from ..text import Text, listed
 from .proof import LENGTH_TOLERANCE_DEG, compare
@@ -32,7 +33,9 @@ def trial(rule: AnyRule, clip: Clip, found: Sequence[Finding], limits: Limits) -
     safe = [finding for finding in found if finding.fix == SAFE]
     if rule.fix is None or not safe:
         return list(found)
+    pause_point()
     edited = fixed(rule, clip, safe, limits, unsafe=False)
+    pause_point()
     why = broken_promises(clip, edited) if edited is not clip else {}
     return [_not_safe(f, why[f.data_path]) if f.fix == SAFE and f.data_path in why else f for f in found]
 

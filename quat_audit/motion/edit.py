@@ -15,11 +15,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arrays import Bools, Floats, Ints
+from ..pausing import pause_point
 from .bezier import split_bezier
 from .clip import BEZIER, CONSTANT, LINEAR, Clip, Curves, with_curves
 from .curve import evaluate
 from .easing import DEFAULT_PARAMETERS
 from .keys import SAME_TIME_FRAMES
+
+# Segments divided between two moments at which work may pause.
+AT_ONCE = 1 << 15
 
 
 def scale_keys(clip: Clip, key: Ints, factor: Floats) -> Clip:
@@ -191,10 +195,13 @@ def insert_keys(clip: Clip, curve: Ints, time: Floats) -> Clip:
     split; ask `can_insert` first. One thing does change: beyond a last key that is LINEAR, linear extrapolation
     follows the chord of the last two keys, which are others once a last segment that is not LINEAR is divided.
     """
+    pause_point()
     pending = np.lexsort((time, curve))
     curve, time = np.asarray(curve)[pending], np.asarray(time, dtype=np.float64)[pending]
+    pause_point()
     while len(curve):  # one key a segment and pass: at most as many passes as keys fall into one segment
         segment = _segments(clip.curves, curve, time)
+        pause_point()
         taken = _close_to_key(clip.curves, curve, segment, time)
         curve, time, segment = curve[~taken], time[~taken], segment[~taken]
         if not len(curve):
@@ -258,6 +265,7 @@ def _close_to_key(curves: Curves, curve: Ints, segment: Ints, time: Floats) -> B
 def _insert_pass(curves: Curves, curve: Ints, segment: Ints, time: Floats) -> Curves:
     """Insert one key after each of the key rows `segment` (P,), all of them different segments."""
     value = evaluate(curves, curve, time)
+    pause_point()
     before, after = segment < curves.offsets[curve], segment + 1 >= curves.offsets[curve + 1]
     inner = ~before & ~after
     like = np.where(before, segment + 1, segment)
@@ -268,18 +276,23 @@ def _insert_pass(curves: Curves, curve: Ints, segment: Ints, time: Floats) -> Cu
     left, right = co.copy(), co.copy()
     handle_left, handle_right = curves.handle_left.copy(), curves.handle_right.copy()
     bezier = np.flatnonzero(inner & (played == BEZIER))
-    if len(bezier):
-        a, b = segment[bezier], segment[bezier] + 1
+    for start in range(0, len(bezier), AT_ONCE):
+        pause_point()
+        some = bezier[start : start + AT_ONCE]
+        a, b = segment[some], segment[some] + 1
         right0, new_left, new, new_right, left1 = split_bezier(
-            curves.co[a], curves.handle_right[a], curves.handle_left[b], curves.co[b], time[bezier]
+            curves.co[a], curves.handle_right[a], curves.handle_left[b], curves.co[b], time[some]
         )
         handle_right[a], handle_left[b] = right0, left1
-        co[bezier], left[bezier], right[bezier] = new, new_left, new_right
+        co[some], left[some], right[some] = new, new_left, new_right
+    pause_point()
     interpolation = curves.interpolation.copy()
     interpolation[segment[after]] = np.where(interpolation[segment[after]] == CONSTANT, CONSTANT, LINEAR)
     order = np.argsort(np.concatenate([np.arange(len(curves.co)) + 0.0, segment + 0.5]), kind="stable")
+    pause_point()
 
     def merged(old: npt.NDArray[Any], new: npt.NDArray[Any]) -> npt.NDArray[Any]:
+        pause_point()
         return np.asarray(np.concatenate([old, new.astype(old.dtype)])[order])
 
     count = len(curve)
@@ -300,6 +313,7 @@ def _insert_pass(curves: Curves, curve: Ints, segment: Ints, time: Floats) -> Cu
         origin=merged(curves.origin, np.full(count, -1)),
         marked=merged(curves.marked, np.ones(count, bool)),
     )
+    pause_point()
     straight = np.flatnonzero(order >= len(curves.co))
     is_bezier = np.zeros(count, dtype=bool)
     is_bezier[bezier] = True

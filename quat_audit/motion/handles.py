@@ -75,6 +75,7 @@ def bent_steps(clip: Clip, keys: Keys, steps: Steps, least: float) -> Ints:
     far = segment_bend(clip) > least
     if not far.any():
         return np.zeros(0, dtype=np.int64)
+    pause_point()
     row = np.zeros(len(keys.time), dtype=bool)
     for component in range(keys.key.shape[1]):
         key = keys.key[:, component]
@@ -83,6 +84,7 @@ def bent_steps(clip: Clip, keys: Keys, steps: Steps, least: float) -> Ints:
         row |= _within_bent_segment(clip, keys, far, least)
     possible = row[steps.first] & ~steps.constant & ~steps.slerp & (steps.gap_frames > 0)
     which = np.flatnonzero(possible)
+    pause_point()
     return np.asarray(which[~_eased_alike(clip, keys, steps, which)])
 
 
@@ -93,6 +95,7 @@ def _within_bent_segment(clip: Clip, keys: Keys, far: Bools, least: float) -> Bo
     curves = clip.tracks.curves[keys.tracks]
     for component in range(keys.key.shape[1]):
         key = keys.key[:, component]
+        pause_point()
         last = np.maximum.accumulate(np.where(key >= 0, np.arange(len(key)), -1))
         known = (last >= keys.offsets[keys.member]) & (key < 0) & (curves[keys.member, component] >= 0)
         result[known] |= twice[key[last[known]]]

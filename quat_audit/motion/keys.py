@@ -201,6 +201,7 @@ def _union_rows(clip: Clip, curves: Ints, pose: Floats) -> tuple[Ints, Floats, F
     total = int(group[-1]) + 1 if len(group) else 0
     pause_point()
     row_key = np.full((total, n), -1, dtype=np.int64)
+    pause_point()
     row_key[group, component] = key
     row_time, row_member = time[new], member[new]
     value = pose[row_member].copy()

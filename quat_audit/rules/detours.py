@@ -21,6 +21,7 @@ from ..motion.sweep import (
     sweep,
     to_rotation,
 )
+from ..pausing import pause_point
 from ..rotation.quaternion import HALF_TURN_DOT, angle_from_arc, norm
 from .rule import ROUND_DEG, Limits
 from .showing import UNDRAWN_SHOWS
@@ -101,11 +102,13 @@ def _worth_sampling(clip: Clip, keys: Keys, steps: Steps) -> tuple[Ints, Bools]:
         if small.any():
             curved = bent_steps(clip, keys, steps, 0.0)
             which = np.union1d(which, curved[small[curved]])
+    pause_point()
     apart = ~keys.aligned[keys.member[steps.first[which]]]  # of these the handles do not tell all
     beyond = beyond_keys(clip, keys, steps, which)
     if keys.kind == QUATERNION:
         shorter = np.minimum(keys.norm[steps.first[which]], keys.norm[steps.second[which]])
         line = np.sqrt(np.maximum(1.0 + steps.dot[which], 0.0) / 2.0)
+        pause_point()
         bend = segment_bend(clip)[keys.key[steps.first[which]]]
         # Not `<`: what is not a number is worth a look.
         thin = ~(line - np.sqrt(np.square(bend).sum(axis=1)) / shorter >= NORM_FLOOR)
