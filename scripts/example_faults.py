@@ -128,6 +128,17 @@ def long_way_round(scene: Scene) -> Scene:
     return _regroup(scene, group(PROP, "", "rotation_euler", np.array([1.0, 25.0, 49.0]), tipped, LINEAR))
 
 
+def axis_angle_detour(scene: Scene) -> Scene:
+    """A prop that turns on past 360°, stored within a turn, and whose axis a converter turned over for a while."""
+    frames = np.arange(1.0, 50.0, 4.0)
+    turned = np.radians(300 + 10 * np.arange(len(frames)))
+    values = np.column_stack([turned % (2 * np.pi), np.zeros((len(frames), 2)), np.ones(len(frames))])
+    values[3:6] *= -1
+    scene = replace(scene, curves=tuple(c for c in scene.curves if c.owner != PROP))
+    scene = replace(scene, modes=scene.modes | {(PROP, ""): "AXIS_ANGLE"})
+    return _regroup(scene, group(PROP, "", "rotation_axis_angle", frames, values, LINEAR))
+
+
 def ignored_rotation_channel(scene: Scene) -> Scene:
     """A bone switched to Euler angles after its quaternions were keyed: it no longer moves."""
     return replace(scene, modes=scene.modes | {(RIG, "Shin.L"): "XYZ"})
@@ -218,6 +229,7 @@ EXAMPLES = (
     Example("euler_wraparound", "QA201", "a pan across ±180°", (BLEND, BVH), euler_wraparound),
     Example("full_turn", "QA203", "0 → 360 → 720 in two steps", (BLEND,), full_turn),
     Example("long_way_round", "QA204", "a detour by the order of the axes", (BLEND,), long_way_round),
+    Example("axis_angle_detour", "QA205", "10° after 350°, an axis turned over", (BLEND,), axis_angle_detour),
     Example("ignored_rotation_channel", "QA301", "the mode does not play it", (BLEND,), ignored_rotation_channel),
     Example("missing_component", "QA302", "no curve for x", (BLEND,), missing_component),
     Example("misaligned_components", "QA303", "z has fewer keys than w, x, y", (BLEND,), misaligned_components),

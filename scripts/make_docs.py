@@ -35,7 +35,7 @@ BEGIN, END = "<!-- rules: made by scripts/make_docs.py -->\n", "<!-- end of rule
 # What the rules of a hundred are about.
 GROUPS = {
     "QA1": "quaternion keys",
-    "QA2": "Euler keys",
+    "QA2": "Euler and axis-angle keys",
     "QA3": "channels",
     "QA4": "curves",
     "QA6": "skin (through Blender)",

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from quat_audit.motion.clip import (
+    AXIS_ANGLE,
     BEZIER,
     COMPONENTS,
     EULER,
@@ -28,7 +29,7 @@ from quat_audit.motion.clip import (
     make_tracks,
 )
 
-PROPERTY = {QUATERNION: "rotation_quaternion", EULER: "rotation_euler", "AXIS_ANGLE": "rotation_axis_angle"}
+PROPERTY = {QUATERNION: "rotation_quaternion", EULER: "rotation_euler", AXIS_ANGLE: "rotation_axis_angle"}
 IDENTITY = (1.0, 0.0, 0.0, 0.0)
 NAN = math.nan
 
@@ -204,14 +205,14 @@ def track_clip(
     )
     numbers = [components.index(part) if part in components else -1 for part in range(4)]
     if pose is None:
-        pose = IDENTITY if kind == QUATERNION else (0.0, 0.0, 0.0, 0.0)
+        pose = {QUATERNION: IDENTITY, AXIS_ANGLE: (0.0, 0.0, 1.0, 0.0)}.get(kind, (0.0, 0.0, 0.0, 0.0))
     track = Track(
         data_path=path,
         bone=bone,
         kind=kind,
         curves=(numbers[0], numbers[1], numbers[2], numbers[3]),
         order=order,
-        modes=tuple(modes) if modes is not None else ((QUATERNION,) if kind == QUATERNION else (order,)),
+        modes=tuple(modes) if modes is not None else (order if kind == EULER else kind,),
         pose=(float(pose[0]), float(pose[1]), float(pose[2]), float(pose[3]) if len(pose) > 3 else 0.0),
         delta=delta,
     )
@@ -253,6 +254,18 @@ def euler_clip(
     """
     values = np.radians(np.asarray(degrees, float).reshape(-1, 3))
     return _aligned(EULER, times, values, components, {"order": order, **options})
+
+
+def axis_angle_clip(
+    times: Any, degrees: Any, axes: Any, *, components: Sequence[int] = (0, 1, 2, 3), **options: Any
+) -> Clip:
+    """A clip of one axis-angle track keyed at `times` (N,) with (N,) degrees about (N, 3) axes, or all about one.
+
+    Options as `track_clip`; handles, where given as a pair of (N, 4, 2) arrays, are in radians like what is stored.
+    """
+    degrees = np.asarray(degrees, float)
+    values = np.column_stack([np.radians(degrees), np.broadcast_to(np.asarray(axes, float), (len(degrees), 3))])
+    return _aligned(AXIS_ANGLE, times, values, components, options)
 
 
 def _aligned(kind: str, times: Any, values: np.ndarray, components: Sequence[int], options: dict[str, Any]) -> Clip:

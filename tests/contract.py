@@ -14,7 +14,7 @@ from quat_audit.audit.pipeline import find
 from quat_audit.audit.repair import Repair
 from quat_audit.audit.settings import Overrides
 from quat_audit.findings.finding import NONE, SAFE
-from quat_audit.motion.clip import EULER, QUATERNION, Clip
+from quat_audit.motion.clip import QUATERNION, Clip
 from quat_audit.rules import Rule
 from tests.judging import repair_clip
 from tests.oracle import KEY_DEG, key_tolerance_deg, path_deg, scalar_row, turn_deg, union_rows
@@ -126,7 +126,7 @@ def assert_contract(
         assert len(after.tracks) == len(clip.tracks)
         _assert_rest_untouched(clip, after, at_fault(clip, rules, limits) | at_fault(after, rules, limits))
     for track in range(len(clip.tracks)):
-        if clip.tracks.kind[track] in (QUATERNION, EULER) and tracks_kept:
+        if tracks_kept:
             if keys_kept:
                 _assert_keys_kept(clip, after, track)
             if path_kept:

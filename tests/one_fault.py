@@ -12,7 +12,7 @@ from quat_audit.motion.clip import BEZIER, QUATERNION, Clip
 from quat_audit.motion.readers import Connected, Unbound
 from quat_audit.rules.rule import Subject
 from quat_audit.skinning.skin import PosedSkin, Skin, make_motion
-from tests.clips import channel_clip, euler_clip, joined, quaternion_clip, track_clip, turns
+from tests.clips import axis_angle_clip, channel_clip, euler_clip, joined, quaternion_clip, track_clip, turns
 from tests.skinning import scalar
 
 TIMES = [1.0, 11.0, 21.0]
@@ -94,6 +94,7 @@ SUBJECTS: dict[str, Callable[[], Subject]] = {
     "QA203": lambda: euler_clip([1.0, 25.0], [[0, 0, 0], [0, 0, 360]]),
     # The middle angle passes 90° while the outer two cancel each other.
     "QA204": lambda: euler_clip([1.0, 21.0], [[-44.9, 60.0, -44.9], [44.9, 120.0, 44.9]]),
+    "QA205": lambda: axis_angle_clip([1.0, 3.0], [350, 10], [0, 0, 1]),
     "QA301": lambda: quaternion_clip(TIMES, STILL, modes=("XYZ",)),
     "QA302": lambda: quaternion_clip(TIMES, turns("X", [0.0, 40.0, 90.0]), components=(0, 1, 2)),
     "QA303": _misaligned,

@@ -11,10 +11,11 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import pairwise
 
 import numpy as np
 
-from quat_audit.motion.clip import BEZIER, COMPONENTS, CONSTANT, EULER, LINEAR, QUATERNION, SLERP, Clip
+from quat_audit.motion.clip import AXIS_ANGLE, BEZIER, COMPONENTS, CONSTANT, LINEAR, QUATERNION, SLERP, Clip
 from quat_audit.motion.curve import evaluate
 
 KEY_DEG = 1e-4
@@ -118,6 +119,11 @@ def scalar_rotation(clip: Clip, track: int, raw: Vector) -> Vector | None:
     if clip.tracks.kind[track] == QUATERNION:
         size = math.sqrt(sum(v * v for v in raw))
         return [v / size for v in raw] if size >= 1e-6 else None
+    if clip.tracks.kind[track] == AXIS_ANGLE:
+        half, size = raw[0] / 2, math.sqrt(sum(v * v for v in raw[1:]))
+        if size < 1e-12:  # Blender poses the rest rotation: right where nothing turns, else the turn is lost
+            return [1.0, 0.0, 0.0, 0.0] if abs(math.sin(half)) < 1e-6 * max(1.0, abs(raw[0])) else None
+        return [math.cos(half), *(math.sin(half) * v / size for v in raw[1:])]
     result = [1.0, 0.0, 0.0, 0.0]
     for axis in clip.tracks.order[track]:  # applied in this sequence: each from the left
         half = raw["XYZ".index(axis)] / 2
@@ -188,6 +194,8 @@ def path_deg(clip: Clip, track: int, start: float, end: float) -> float | None:
         return None if None in ends else turn_deg(ends[0], ends[1])  # type: ignore[arg-type]
     total, last = 0.0, None
     times = [start + (end - start) * step / PATH_SAMPLES for step in range(PATH_SAMPLES)] + [end]
+    if clip.tracks.kind[track] == AXIS_ANGLE:
+        times = _close_to_jumps(clip, track, times)
     eased = _eased(clip, [int(c) for c in clip.tracks.curves[track] if c >= 0], times)
     for time in times:
         raw = scalar_raw(clip, track, time, eased)
@@ -197,9 +205,28 @@ def path_deg(clip: Clip, track: int, start: float, end: float) -> float | None:
                 return None
             continue  # q and −q cancel exactly: the jump across is measured between the samples beside it
         if last is not None:
-            total += turn_deg(last, rotation, whole=True)
+            # Where an axis passes through zero it jumps: what is seen is the rotation between the two sides.
+            total += turn_deg(last, rotation, whole=clip.tracks.kind[track] != AXIS_ANGLE)
         last = rotation
     return total
+
+
+def _close_to_jumps(clip: Clip, track: int, times: list[float]) -> list[float]:
+    """The times, with more of them where an axis changes its side: until the angle cannot turn on meanwhile."""
+    found = times[:1]
+    for start, end in pairwise(times):
+        inside = [end]
+        low, high = start, end
+        for _ in range(12):
+            a, b = (scalar_raw(clip, track, t) for t in (low, high))
+            if sum(x * y for x, y in zip(a[1:], b[1:], strict=True)) > 0:
+                break
+            middle = (low + high) / 2
+            inside.append(middle)
+            c = scalar_raw(clip, track, middle)
+            low, high = (low, middle) if sum(x * y for x, y in zip(a[1:], c[1:], strict=True)) <= 0 else (middle, high)
+        found += sorted(inside)
+    return found
 
 
 def key_tolerance_deg(clip: Clip, track: int) -> float:
@@ -211,7 +238,7 @@ def key_tolerance_deg(clip: Clip, track: int) -> float:
         for v in clip.curves.co[clip.curves.rows(int(curve)), 1]
         if math.isfinite(v)
     ]
-    largest = max([1.0, *finite]) if clip.tracks.kind[track] == EULER else 1.0
+    largest = max([1.0, *finite]) if clip.tracks.kind[track] != QUATERNION else 1.0
     return max(KEY_DEG, math.degrees(8 * 2.0**-23 * largest))
 
 

@@ -63,6 +63,7 @@ FILM = Profile(
         "QA104": {"visible_deg": 0.5},
         "QA105": {"visible_deg": 0.5},
         "QA201": {"visible_deg": 0.5},
+        "QA205": {"visible_deg": 0.5},
         "QA302": {"visible_deg": 0.5},
         "QA303": {"visible_deg": 0.5},
     },
@@ -82,6 +83,7 @@ MOCAP = Profile(
         "QA104": {"undrawn_shows": 1.0, "ambiguous_deg": 170.0},
         "QA105": {"undrawn_shows": 1.0},
         "QA201": {"undrawn_shows": 1.0},
+        "QA205": {"undrawn_shows": 1.0},
     },
 )
 EVERYTHING = Profile(

@@ -14,11 +14,11 @@ import numpy as np
 from ..arrays import Bools, Floats, Ints
 from ..findings.report import Proof
 from ..motion.changes import changed_keys, curves_differ, same_keys, same_tracks
-from ..motion.clip import CYCLE_REPEAT_OFFSET, EULER, QUATERNION, Clip, Curves, RotationKind
+from ..motion.clip import AXIS_ANGLE, COMPONENTS, CYCLE_REPEAT_OFFSET, Clip, Curves, RotationKind
 from ..motion.curve import evaluate
 from ..motion.keys import Keys, Steps, assumed_pose, rotation_keys, rotation_steps
 from ..motion.readers import views, views_of
-from ..motion.sweep import path_length, played_path, sample_blocks, to_rotation
+from ..motion.sweep import played_path, sample_blocks, to_rotation, travelled
 from ..rotation.interpolation import slerp
 from ..rotation.quaternion import angle_between
 from .on_purpose import changed_on_purpose
@@ -99,7 +99,7 @@ def _compare(before: Clip, after: Clip) -> Changes:
     partner = same_tracks(before, after)
     differs = curves_differ(before.curves, after.curves, before.tracks.curves, after.tracks.curves, partner)
     changes.changed[:] = differs
-    for kind in (QUATERNION, EULER):
+    for kind in COMPONENTS:
         tracks = np.flatnonzero(differs & np.array([k == kind for k in before.tracks.kind], dtype=bool))
         if len(tracks):
             _compare_kind(before, after, kind, tracks, partner, changes)
@@ -160,8 +160,10 @@ def _compare_kind(before: Clip, after: Clip, kind: RotationKind, tracks: Ints, p
             now, then = paths(part, samples)
             at = keys.track_of(steps.first[part])
             np.maximum.at(changes.between_deg, at, _angle_deg(now, then).max(axis=1))
-            length, new_length = np.degrees(path_length(now)), np.degrees(path_length(then))
-            longer = np.where(comparable[part] & ~np.isnan(now).any(axis=(1, 2)), new_length - length, -np.inf)
+            length, new_length = np.degrees(travelled(keys, now)), np.degrees(travelled(keys, then))
+            # An axis that passes through zero has no direction at one sample.
+            played = np.isnan(now).any(axis=2).sum(axis=1) <= (keys.kind == AXIS_ANGLE)
+            longer = np.where(comparable[part] & played, new_length - length, -np.inf)
             close[block] = (longer > -CLOSE * length) & (new_length > LENGTH_TOLERANCE_DEG)
             sure = longer if count > SAMPLES else np.where(close[block], 0.0, longer)
             np.maximum.at(changes.longer_deg, at, sure)

@@ -6,7 +6,7 @@ Whoever adds a kind adds its answers here, and nowhere else in audit/.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +14,8 @@ import numpy as np
 from ..findings.finding import FIX_KINDS, NONE, NOTE, About, Finding
 from ..findings.ignores import Ignore
 from ..motion import storage
-from ..motion.clip import Clip, kind_played
+from ..motion.clip import AXIS_ANGLE, Clip, kind_played
+from ..motion.keys import assumed_pose, keyed_together, rotation_keys
 from ..rules.rule import AnyRule, Subject
 from ..skinning.skin import PosedSkin
 from ..text import Text
@@ -119,7 +120,21 @@ def not_evaluated(subject: Subject, rules: Sequence[AnyRule]) -> list[tuple[str,
             if why:
                 unmeasured = Text("what plays between the keys is not measured: {why}", {"why": why})
                 rows.append((f"{subject.action}: {path}", unmeasured))
+    rows += _axis_angle_not_evaluated(subject)
     return list(dict.fromkeys(rows))
+
+
+def _axis_angle_not_evaluated(clip: Clip) -> Iterator[tuple[str, str]]:
+    if AXIS_ANGLE not in clip.tracks.kind:
+        return
+    keys = rotation_keys(clip, AXIS_ANGLE)
+    unknown = np.any((clip.tracks.curves < 0) & np.isnan(assumed_pose(clip)), axis=1)[keys.tracks]
+    for track, together, untold in zip(keys.tracks.tolist(), keyed_together(clip, keys), unknown, strict=True):
+        path = f"{clip.action}: {clip.tracks.data_path[track]}"
+        if not together:
+            yield path, Text("what plays between the keys is not judged: angle and axis are keyed at different times")
+        elif untold:
+            yield path, Text("what plays is not judged: a part of the axis has no keys, and nobody tells its value")
 
 
 def _not_evaluated_of_skin(posed: PosedSkin) -> list[tuple[str, str]]:

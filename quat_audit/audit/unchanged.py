@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..arrays import Bools, Floats, Ints
-from ..motion.clip import ELASTIC, EULER, QUATERNION, Clip
+from ..motion.clip import AXIS_ANGLE, ELASTIC, EULER, QUATERNION, Clip
 from ..motion.keys import Keys, Steps
 
 # An edit leaves a rotation as it was within this, or within what float32 costs where that is more.
@@ -51,7 +51,8 @@ def arcs_stay(before: Clip, after: Clip, keys: Keys, after_keys: Keys, steps: St
 def ends_changed_together(before: Clip, after: Clip, keys: Keys, steps: Steps, which: Ints) -> Bools:
     """(P,) what plays on the step is the same rotation by construction: both ends were negated with their
     handles, or shifted by the same half or whole turns, or mirrored alike (the equivalent triple)."""
-    if not np.array_equal(before.curves.interpolation, after.curves.interpolation):
+    # Axis-angle tracks are few: all of their steps are measured.
+    if keys.kind == AXIS_ANGLE or not np.array_equal(before.curves.interpolation, after.curves.interpolation):
         return np.zeros(len(which), dtype=bool)
     first, second = keys.key[steps.first[which]], keys.key[steps.second[which]]
     together = np.all((first >= 0) & (second >= 0), axis=1)

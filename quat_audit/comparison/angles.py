@@ -16,7 +16,6 @@ from ..arrays import Floats
 from ..motion.clip import AXIS_ANGLE, COMPONENTS, QUATERNION, Clip, kind_played
 from ..motion.curve import evaluate
 from ..motion.keys import SAME_TIME_FRAMES, assumed_pose
-from ..motion.sweep import path_length
 from ..rotation import euler, quaternion
 from ..text import Text
 
@@ -115,7 +114,9 @@ def rotations(clip: Clip, channel: Channel, time: Floats, still: Floats = IDENTI
         if kind == QUATERNION:
             return quaternion.as_played(value)
         if kind == AXIS_ANGLE:
-            return quaternion.from_axis_angle(value[:, 1:], value[:, 0])
+            # A zero axis turns nothing. Where the axis jumps to its other side the path goes on with what is seen.
+            played = quaternion.from_axis_angle(value[:, 1:], value[:, 0])
+            return quaternion.continuous(played)
         return euler.to_quaternion(value, clip.tracks.order[track])
 
 
@@ -183,7 +184,7 @@ def _range(keys: Floats, step: tuple[float, float]) -> tuple[float, float]:
 
 def _swept(time: Floats, path: Floats, step: tuple[float, float]) -> float:
     inside = (time >= step[0]) & (time <= step[1])
-    return float(np.degrees(path_length(path[inside])))
+    return float(np.degrees(quaternion.path_length(path[inside])))
 
 
 def pose_frames(angles: Angles, most: int = MOST_POSES) -> Floats:

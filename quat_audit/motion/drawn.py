@@ -14,7 +14,7 @@ from ..rotation.quaternion import angle_between
 from .clip import Clip
 from .keys import Keys, Steps
 from .readers import Drawn, players, playing
-from .sweep import played_values, step_blocks, to_rotation
+from .sweep import played_values, posed_rotation, step_blocks, to_rotation
 
 # A frame this close to a key shows the key: a thousandth of a frame, or what float32 tells apart.
 AT_KEY = 1e-3
@@ -59,7 +59,7 @@ def offset_deg(clip: Clip, keys: Keys, steps: Steps, which: Ints) -> Floats:
             times = _times(item, low[some], high[some], first[some], second[some])
             share = (times - first[some, None]) / (second - first)[some, None]
             values = played_values(clip, keys, steps, part[some], share)
-            shown = to_rotation(clip, keys, values, steps.first[part[some]])
+            shown = posed_rotation(clip, keys, values, steps.first[part[some]])
             angle = angle_between(shown, slerp(a[some, None], b[some, None], share))
             seen = np.degrees(np.nan_to_num(angle, nan=np.pi)).max(axis=1)
             at = swings[block][some]

@@ -14,7 +14,8 @@ import numpy as np
 
 from ..arrays import Bools, Floats, Ints
 from ..pausing import pause_point
-from .clip import COMPONENTS, CONSTANT, EULER, QUATERNION, SLERP, Clip, RotationKind
+from ..rotation import axis_angle
+from .clip import AXIS_ANGLE, COMPONENTS, CONSTANT, EULER, QUATERNION, SLERP, Clip, RotationKind
 from .curve import evaluate
 
 # Keys of one track this close together are one row. Blender's own tolerance for "the same frame" when it
@@ -36,7 +37,7 @@ class Keys:
         value: (N, n) float64, n components.
         key: (N, n) key row in the clip's curves, -1 where the component has no key at that time.
         aligned: (M,) bool, all components there and keyed at the same times.
-        valid: (N,) bool, finite (and, for quaternions, not of zero length).
+        valid: (N,) bool, finite, and a rotation: no quaternion of zero length, no turn about a zero axis.
         norm: (N,) length of `value`.
     """
 
@@ -77,7 +78,7 @@ class Steps:
 
 
 def rotation_keys(clip: Clip, kind: RotationKind) -> Keys:
-    """The rows of all tracks of a kind (QUATERNION or EULER); computed once a clip."""
+    """The rows of all tracks of a kind; computed once a clip."""
     name = f"keys:{kind}"
     if name not in clip.cache:
         clip.cache[name] = _rotation_keys(clip, kind)
@@ -98,10 +99,25 @@ def assumed_pose(clip: Clip) -> Floats:
     """(T, 4) the stored pose values, with 0 for an Euler channel of which nobody tells (an action without users).
 
     The turn that the channels there make about one axis is the same whatever constant the others hold, and whole
-    turns of it can be taken away whatever they hold. Unknown quaternion components stay NaN: no rotation.
+    turns of it can be taken away whatever they hold. So it is with the angle alone of an axis-angle: its axis is taken
+    to be Y, as Blender's own is. Other unknown components stay NaN: no rotation.
     """
-    unknown = np.array([kind == EULER for kind in clip.tracks.kind], dtype=bool)[:, None] & np.isnan(clip.tracks.pose)
-    return np.where(unknown, 0.0, clip.tracks.pose)
+    unknown = np.isnan(clip.tracks.pose)
+    kinds = np.array(clip.tracks.kind, dtype=object)
+    result = np.where(unknown & (kinds == EULER)[:, None], 0.0, clip.tracks.pose)
+    no_axis = (kinds == AXIS_ANGLE) & np.all(unknown[:, 1:] & (clip.tracks.curves[:, 1:] < 0), axis=1)
+    result[no_axis, 1:] = [0.0, 1.0, 0.0]
+    return result
+
+
+def keyed_together(clip: Clip, keys: Keys) -> Bools:
+    """(M,) all components of a track that have a curve are keyed at the same times."""
+    if keys.aligned.all():
+        return keys.aligned
+    absent = clip.tracks.curves[keys.tracks, : keys.key.shape[1]] < 0
+    result = np.ones(len(keys.tracks), dtype=bool)
+    result[keys.member[np.any((keys.key < 0) & ~absent[keys.member], axis=1)]] = False
+    return result
 
 
 def _rotation_keys(clip: Clip, kind: RotationKind) -> Keys:
@@ -154,6 +170,8 @@ def _rotation_keys(clip: Clip, kind: RotationKind) -> Keys:
     valid = np.isfinite(norm) & np.isfinite(time)
     if kind == QUATERNION:
         valid &= norm >= ZERO_NORM
+    elif kind == AXIS_ANGLE:
+        valid &= axis_angle.has_axis(value) | axis_angle.turns_nothing(value)
     return Keys(kind, tracks, offsets, member, time, value, rows, together, valid, norm)
 
 

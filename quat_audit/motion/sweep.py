@@ -13,11 +13,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..arrays import Floats, Ints
+from ..arrays import Bools, Floats, Ints
 from ..pausing import pause_point
-from ..rotation import euler, quaternion
+from ..rotation import axis_angle, euler, quaternion
 from ..rotation.interpolation import slerp
-from .clip import EULER, LINEAR, QUATERNION, Clip
+from ..rotation.quaternion import path_length
+from .clip import AXIS_ANGLE, EULER, LINEAR, QUATERNION, Clip
 from .curve import evaluate
 from .handles import travel
 from .keys import Keys, Steps, assumed_pose, held_components
@@ -31,6 +32,8 @@ EULER_SAMPLES = 8
 # No sub-step of an Euler path turns further than this, or a spin would be lost between samples.
 SAMPLE_STEP_RAD = np.radians(20.0)
 MAX_SAMPLES = 4096
+# So many times closer samples lie where an axis changes its side.
+CLOSE_TO_JUMPS = 16.0
 # Samples measured at a time: temporaries stay small, and so does the time between two pause points.
 BLOCK = 1 << 17
 
@@ -47,6 +50,10 @@ class Sweep:
     shortest_deg: Floats
     excess_deg: Floats
 
+    def at(self, part: Ints | Bools) -> Sweep:
+        """Those of some of the steps."""
+        return Sweep(self.swept_deg[part], self.shortest_deg[part], self.excess_deg[part])
+
 
 def step_orders(clip: Clip, keys: Keys, rows: Ints) -> tuple[Ints, tuple[str, ...]]:
     """Which Euler order each row has: indices into the distinct orders that are also returned."""
@@ -58,10 +65,12 @@ def step_orders(clip: Clip, keys: Keys, rows: Ints) -> tuple[Ints, tuple[str, ..
 def to_rotation(clip: Clip, keys: Keys, value: Floats, rows: Ints) -> Floats:
     """Quaternions (P, …, 4) of raw track values (P, …, n); `rows` (P,) tell the track of each.
 
-    Zero and non-finite values give NaN.
+    Zero and non-finite values give NaN; so does a turn about a zero axis, which Blender does not carry out.
     """
     if keys.kind == QUATERNION:
         return quaternion.normalize_or_nan(value)
+    if keys.kind == AXIS_ANGLE:
+        return axis_angle.to_quaternion(value)
     which, orders = step_orders(clip, keys, rows)
     if len(orders) == 1:
         with np.errstate(invalid="ignore"):
@@ -72,6 +81,13 @@ def to_rotation(clip: Clip, keys: Keys, value: Floats, rows: Ints) -> Floats:
         with np.errstate(invalid="ignore"):
             result[mask] = euler.to_quaternion(value[mask], orders[number])
     return result
+
+
+def posed_rotation(clip: Clip, keys: Keys, value: Floats, rows: Ints) -> Floats:
+    """As `to_rotation`, but with what Blender poses where an axis is zero: the rest rotation."""
+    if keys.kind == AXIS_ANGLE:
+        return quaternion.from_axis_angle(value[..., 1:], value[..., 0])
+    return to_rotation(clip, keys, value, rows)
 
 
 def played_values(clip: Clip, keys: Keys, steps: Steps, which: Ints, fractions: Floats) -> Floats:
@@ -127,18 +143,13 @@ def played_path(
     return path
 
 
-def path_length(path: Floats) -> Floats:
-    """Rotation travelled along unit quaternions (…, S, 4), radians (…).
+def travelled(keys: Keys, path: Floats) -> Floats:
+    """Rotation travelled along unit quaternions (…, S, 4) that keys of a kind play, radians (…).
 
-    A sample of zero length (NaN here) is left out: q and −q cancel exactly half-way, and what is travelled across
-    that moment is measured between the samples beside it.
+    An axis that passes through zero jumps to its other side, however far its quaternion is from the one before: only
+    the rotation between the two is seen.
     """
-    bad = np.isnan(path[..., 0])
-    if bad.any():
-        last = np.maximum.accumulate(np.where(bad, -1, np.arange(path.shape[-2])), axis=-1)
-        path = np.take_along_axis(path, np.maximum(last, 0)[..., None], axis=-2)
-    arcs = quaternion.arc_angle(path[..., :-1, :], path[..., 1:, :])
-    return np.asarray(np.nansum(arcs, axis=-1))
+    return path_length(path, short=keys.kind == AXIS_ANGLE)
 
 
 def sample_blocks(
@@ -146,7 +157,11 @@ def sample_blocks(
 ) -> Iterator[tuple[Ints, int]]:
     """(numbers within `which`, samples) in blocks: enough samples that no turn is lost between two of them."""
     # What an angle travels, the rotation does at most; a component of a unit quaternion turns it by twice as much.
-    far = travel(clip, keys, steps, which) * (1.0 if keys.kind == EULER else 2.0)
+    far = travel(clip, keys, steps, which) * (2.0 if keys.kind == QUATERNION else 1.0)
+    if keys.kind == AXIS_ANGLE:
+        turned, jumps = _axis_turn(keys.value[steps.first[which], 1:], keys.value[steps.second[which], 1:])
+        far += 2.0 * turned
+        far[jumps] *= CLOSE_TO_JUMPS
     enough = np.clip(np.nan_to_num(np.ceil(far / step_rad), posinf=MAX_SAMPLES), least, MAX_SAMPLES)
     samples = 1 << np.ceil(np.log2(enough)).astype(np.int64)
     for count in np.unique(samples):  # few: powers of two
@@ -155,6 +170,16 @@ def sample_blocks(
         for start in range(0, len(chosen), block):
             pause_point()
             yield chosen[start : start + block], int(count)
+
+
+def _axis_turn(a: Floats, b: Floats) -> tuple[Floats, Bools]:
+    """(P,) angles between axes (P, 3), radians; (P,) whether the axis may jump on the way from a to b.
+
+    What the angle turns from the sample before a jump to the one after is not seen: they had better be close.
+    """
+    size = quaternion.norm(a) * quaternion.norm(b)
+    cosine = np.einsum("ij,ij->i", a, b) / np.where(size > 0.0, size, 1.0)
+    return np.asarray(np.arccos(np.clip(cosine, -1.0, 1.0))), np.asarray(cosine < 0.0)
 
 
 def step_blocks(count: int, samples: int) -> Iterator[slice]:
@@ -179,5 +204,5 @@ def sweep(clip: Clip, keys: Keys, steps: Steps, which: Ints) -> Sweep:
     least = SAMPLES if keys.kind != EULER else EULER_SAMPLES
     for part, count in sample_blocks(clip, keys, steps, which[sampled], least):
         path = played_path(clip, keys, steps, which[sampled[part]], count, jump=False)
-        swept[sampled[part]] = np.maximum(path_length(path), needed[sampled[part]])
+        swept[sampled[part]] = np.maximum(travelled(keys, path), needed[sampled[part]])
     return Sweep(np.degrees(swept), np.degrees(shortest), np.degrees(swept - needed))

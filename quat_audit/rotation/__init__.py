@@ -16,5 +16,5 @@ Conventions, stated once and used everywhere:
 * Functions broadcast over leading axes and do not check their input unless they say so. Checked ones raise a
   ValueError that names the argument.
 
-Modules: `quaternion`, `euler` (angles in any order), `interpolation` (between rotations).
+Modules: `quaternion`, `euler` (angles in any order), `axis_angle`, `interpolation` (between rotations).
 """

@@ -206,6 +206,30 @@ def _dot(a: Array, b: Array) -> Array:
     return np.asarray(np.einsum("...i,...i->...", a, b))
 
 
+def continuous(path: npt.ArrayLike) -> Array:
+    """The rotations (S, 4) with signs by which each is in the hemisphere of the one before it."""
+    path = np.asarray(path, dtype=np.float64)
+    starts = np.arange(len(path)) == 0
+    flip = starts | (dot(path, np.roll(path, 1, axis=0)) < 0.0)
+    return np.asarray(path * hemisphere_signs(flip, starts)[:, None])
+
+
+def path_length(path: npt.ArrayLike, *, short: bool = False) -> Array:
+    """Rotation travelled along unit quaternions ``(..., S, 4)``, radians ``(...)``.
+
+    From sample to sample along the arc as stored, up to 2π; `short`: the short way, up to π.
+    A sample of zero length (NaN here) is left out: q and −q cancel exactly half-way, and what is travelled across
+    that moment is measured between the samples beside it.
+    """
+    path = np.asarray(path, dtype=np.float64)
+    bad = np.isnan(path[..., 0])
+    if bad.any():
+        last = np.maximum.accumulate(np.where(bad, -1, np.arange(path.shape[-2])), axis=-1)
+        path = np.take_along_axis(path, np.maximum(last, 0)[..., None], axis=-2)
+    arcs = (angle_between if short else arc_angle)(path[..., :-1, :], path[..., 1:, :])
+    return np.asarray(np.nansum(arcs, axis=-1))
+
+
 def hemisphere_signs(flip: npt.NDArray[np.bool_], starts: npt.NDArray[np.bool_]) -> Array:
     """Signs that undo flips along many tracks laid end to end, in one pass.
 

@@ -7,6 +7,7 @@ file format. Beside the rules stand what several of them need:
 rule.py           what a rule offers
 grouping.py       arrays of faults -> findings on tracks and paths; skin_findings.py the same for meshes and joints
 euler_steps.py    which Euler steps take the long way, and the nearest representation (QA201, QA203)
+spin_or_wrap.py   what is meant and what is an accident of the numbers (QA201, QA205)
 showing.py        whether a fault between two keys is seen, by the frames that are drawn (QA104, QA201 and others)
 detours.py        steps that handles or easing take off the way between their keys (QA105, QA403)
 bridging.py       values for keys that have none (QA101, QA102)
@@ -29,6 +30,7 @@ _MODULES = (
     "qa201_euler_wraparound",
     "qa203_full_turn",
     "qa204_long_way_round",
+    "qa205_axis_angle_detour",
     "qa301_ignored_rotation_channel",
     "qa302_missing_component",
     "qa303_misaligned_components",

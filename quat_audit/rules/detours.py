@@ -14,7 +14,6 @@ from ..motion.keys import Keys, Steps, held_components, rotation_keys, rotation_
 from ..motion.sweep import (
     EULER_SAMPLES,
     SAMPLES,
-    path_length,
     played_values,
     sample_blocks,
     step_blocks,
@@ -22,7 +21,7 @@ from ..motion.sweep import (
     to_rotation,
 )
 from ..pausing import pause_point
-from ..rotation.quaternion import HALF_TURN_DOT, angle_from_arc, norm
+from ..rotation.quaternion import HALF_TURN_DOT, angle_from_arc, norm, path_length
 from .rule import ROUND_DEG, Limits
 from .showing import UNDRAWN_SHOWS
 

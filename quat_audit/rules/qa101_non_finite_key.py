@@ -19,8 +19,8 @@ a time takes it from the other components, or is removed. Repaired keys are mark
 Unsafe: a rotation without any valid key becomes the rest rotation. NaN is never written.
 
 ## Known limits
-Euler channels that turn by half a turn or more around the gap are bridged along the line between the keys, so
-that the turn is kept.
+Euler channels and axis angles that turn by half a turn or more around the gap are bridged along the line between the
+keys, so that the turn is kept.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ import numpy as np
 
 from ..arrays import Bools, Floats, Ints
 from ..findings.finding import ERROR, SAFE, UNSAFE, Finding, picked
-from ..motion.clip import EULER, QUATERNION, Clip, RotationKind, with_curves
+from ..motion.clip import COMPONENTS, Clip, RotationKind, with_curves
 from ..motion.edit import keep_curves, keep_keys, straighten_handles
 from ..motion.keys import rotation_keys
 from .bridging import bridge_rows
@@ -93,7 +93,7 @@ def _frames(clip: Clip, key: Ints) -> Floats:
 def _hopeless_curves(clip: Clip) -> Bools:
     """(C,) the curve belongs to a rotation without any valid key."""
     result = np.zeros(len(clip.curves), dtype=bool)
-    for kind in (QUATERNION, EULER):
+    for kind in COMPONENTS:
         keys = rotation_keys(clip, kind)
         alive = np.zeros(len(keys.tracks), dtype=bool)
         alive[keys.member[keys.valid]] = True
@@ -107,7 +107,7 @@ def fix(clip: Clip, findings: Sequence[Finding], limits: Limits, unsafe: bool) -
     chosen = np.array([path in allowed for path in clip.curves.data_path], dtype=bool)
     alive = chosen & (unsafe | ~_hopeless_curves(clip))
     before = clip
-    for kind in (QUATERNION, EULER):
+    for kind in COMPONENTS:
         clip = _fix_rotations(clip, kind, alive)
     # What is still bad is not a rotation, or has no time: the key goes, and a curve that loses all of them.
     drop = alive[clip.curves.curve_of_key()] & ~np.isfinite(clip.curves.co).all(axis=1)

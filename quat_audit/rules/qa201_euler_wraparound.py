@@ -51,11 +51,11 @@ import numpy as np
 from ..findings.finding import ERROR, NONE, NOTE, SAFE, UNSAFE, WARNING, Finding, classes
 from ..motion.clip import EULER, Clip
 from ..motion.keys import rotation_keys, rotation_steps
-from .euler_steps import LIMITS as STEP_LIMITS
 from .euler_steps import long_steps, movable_steps, nearest_representation, same_for_all
 from .grouping import Faults, findings_by_track, fixable_rows
 from .rule import PHASE_SIGNS, Limits, Rule
 from .showing import UNDRAWN_SHOWS, shows
+from .spin_or_wrap import LIMITS as STEP_LIMITS
 
 LIMITS = {**STEP_LIMITS, "undrawn_shows": UNDRAWN_SHOWS}
 WRAPS, MEANT = range(2)

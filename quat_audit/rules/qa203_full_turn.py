@@ -32,10 +32,10 @@ from ..motion.edit import can_insert, insert_keys
 from ..motion.keys import rotation_keys, rotation_steps
 from ..motion.sweep import played_path, sweep
 from ..rotation.quaternion import arc_angle
-from .euler_steps import LIMITS as STEP_LIMITS
 from .euler_steps import long_steps, travelled_angles
 from .grouping import Faults, findings_by_track, fixable_rows
 from .rule import PHASE_INSERT, ROUND_DEG, Limits, Rule
+from .spin_or_wrap import LIMITS as STEP_LIMITS
 
 LIMITS = {
     **STEP_LIMITS,

@@ -35,12 +35,12 @@ from ..motion.keys import rotation_keys, rotation_steps
 from ..motion.sweep import sweep, to_rotation
 from ..rotation.quaternion import angle_between
 from .detours import straight_deg
-from .euler_steps import LIMITS as STEP_LIMITS
 from .euler_steps import long_steps
 from .grouping import Faults, findings_by_track, fixable_rows
 from .rule import PHASE_INSERT, ROUND_DEG, Limits, Rule
 from .showing import UNDRAWN_SHOWS, shows
 from .slerp_keys import insert_slerp_keys, keyed_together
+from .spin_or_wrap import LIMITS as STEP_LIMITS
 
 LIMITS = {
     "visible_deg": 1.0,

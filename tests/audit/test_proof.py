@@ -29,6 +29,7 @@ from quat_audit.motion.clip import (
 from quat_audit.motion.edit import insert_keys, keep_curves, keep_keys, map_keys, scale_keys
 from tests.clips import (
     NAN,
+    axis_angle_clip,
     channel_clip,
     euler_clip,
     free_handles,
@@ -329,3 +330,56 @@ def test_infinity_and_nan_cost_nothing() -> None:
     clip = euler_clip(TIMES, [[36000.0, NAN, 1.0], [2.0, np.inf, 3.0], [3.0, -np.inf, 1.0], [1.0, 1.0, 1.0]])
     nudged = map_keys(clip, np.array([3]), np.ones(1), np.array([1.0]))
     assert tolerances(clip, nudged) == pytest.approx([3 * ULP_DEG * np.radians(36000)], rel=1e-6)
+
+
+# ---- axis-angle ----------------------------------------------------------------------------------------------
+
+
+def spun(**options: Any) -> Clip:
+    axes = np.array([0.6, -0.48, 0.64]) + np.arange(4)[:, None] * [0.1, 0.0, -0.2]
+    return axis_angle_clip(TIMES, [10, 200, 150, 400], axes, **{"dtype": np.float64, **options})
+
+
+def with_keys(clip: Clip, rows: slice, factor: Any, offset: Any) -> Clip:
+    """Some rows of the first track multiplied and moved, a number for each component."""
+    key = np.array([np.arange(4)[rows] + 4 * part for part in range(4)])
+    factor, offset = (np.broadcast_to(np.asarray(v, float)[:, None], key.shape).ravel() for v in (factor, offset))
+    return map_keys(clip, key.ravel(), factor, offset)
+
+
+@pytest.mark.parametrize("rows", [slice(0, 4), slice(2, 4), slice(1, 2)], ids=["all", "a run", "one"])
+@pytest.mark.parametrize("sign, turns", [(1, 1), (1, -2), (-1, 0), (-1, 3)])
+def test_other_values_of_an_axis_angle_keep_its_keys(rows: slice, sign: int, turns: int) -> None:
+    for dtype in (np.float32, np.float64):
+        clip = spun(interpolation=BEZIER, handles="thirds", dtype=dtype)
+        changes = compare(clip, with_keys(clip, rows, [sign] * 4, [2 * np.pi * turns, 0, 0, 0]))
+        assert changes.changed[0] and changes.key_deg[0] <= changes.tolerance_deg[0]
+        whole = rows == slice(0, 4)
+        assert (changes.between_deg[0] < 5e-4) == whole
+        assert not whole or abs(changes.longer_deg[0]) < 1e-2
+
+
+def test_what_changes_an_axis_angle_key_is_told_by_how_much() -> None:
+    clip = spun()
+    for factor, offset, key_deg in (
+        ([1, 1, 1, 1], [np.radians(30), 0, 0, 0], 30.0),
+        ([-1, 1, 1, 1], [0] * 4, 40.0),  # 200° the other way
+        ([1, -1, -1, -1], [0] * 4, 40.0),
+        ([1, 5, 5, 5], [0] * 4, 0.0),  # an axis of any length
+        ([1, 0, 0, 0], [0] * 4, 180.0),  # no axis: no rotation any more
+    ):
+        changes = compare(clip, with_keys(clip, slice(1, 2), factor, offset))
+        assert changes.key_deg[0] == pytest.approx(key_deg, abs=1e-9)
+
+
+def test_the_path_of_an_axis_angle_is_measured() -> None:
+    good, bad = (axis_angle_clip([1, 3], [350, d], [0, 0, 1], dtype=np.float64) for d in (370, 10))
+    for before, after, longer_deg, swept_deg in ((good, bad, 320.0, [20, 340]), (bad, good, 0.0, [340, 20])):
+        changes = compare(before, after)
+        assert changes.longer_deg[0] == pytest.approx(longer_deg, abs=1e-6)
+        assert changes.swept_deg[0] == pytest.approx(swept_deg, abs=1e-6)
+        assert changes.key_deg[0] < 1e-9
+    # 350° to 170°, where the axis turns over (20°, seen from one side to the other), and back to 10°.
+    over = axis_angle_clip([1, 3], [350, -10], [[0, 0, 1], [0, 0, -1]], dtype=np.float64)
+    assert compare(over, good).swept_deg[0] == pytest.approx([360 + 20, 20], abs=4.0)
+    assert compare(good, over).longer_deg[0] > 340.0

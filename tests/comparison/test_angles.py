@@ -50,6 +50,27 @@ def test_a_flip_between_poses_that_are_12_degrees_apart() -> None:
     assert found.after_deg.max() == pytest.approx(12.0, abs=1e-6)
 
 
+@pytest.mark.parametrize("axis", [(0.0, 0.0, 1.0), (3.0, -4.0, 1.0)])
+@pytest.mark.parametrize(
+    ("degrees", "sides", "near", "swept_deg"),
+    [
+        ((350, 10), (1, 1), (350, 370), 340.0),
+        ((80, -90), (1, -1), (80, 90), 180.0),
+        ((170, 170), (1, -1), (170, 190), 20.0),
+    ],
+)
+def test_an_axis_angle(axis, degrees, sides, near, swept_deg: float) -> None:
+    """An axis that turns over goes through zero and jumps: what is seen of that is the jump."""
+    before = clips.axis_angle_clip(FRAMES, degrees, np.outer(sides, axis))
+    found = compare_channel(before, repair_clip(before, unsafe=True).subject, channel(before), FRAMES)
+    turned = abs(near[1] - near[0])
+    assert found.swept_deg == pytest.approx((swept_deg, turned), abs=1.0)
+    assert found.before_deg[[0, -1]] == pytest.approx(found.after_deg[[0, -1]], abs=1e-4)
+    assert found.after_deg.max() == pytest.approx(turned, abs=1e-3)
+    after = clips.axis_angle_clip(FRAMES, near, axis)
+    assert np.degrees(angle_between(found.after, rotations(after, channel(after), found.time))).max() < 1e-3
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_a_safe_fix_meets_the_curve_before_it_at_every_key(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quat_audit.motion.clip import BEZIER, CONSTANT, EULER, LINEAR, QUATERNION, SLERP, Clip
-from quat_audit.motion.keys import rotation_keys, rotation_steps
+from quat_audit.motion.clip import AXIS_ANGLE, BEZIER, CONSTANT, EULER, LINEAR, QUATERNION, SLERP, Clip
+from quat_audit.motion.keys import keyed_together, rotation_keys, rotation_steps
 from tests.clips import (
     NAN,
+    axis_angle_clip,
     channel_clip,
     euler_clip,
     free_handles,
@@ -195,3 +196,22 @@ def test_free_handles_between_keys_of_ragged_components() -> None:
     keys = rotation_keys(clip, QUATERNION)
     assert keys.time.tolist() == [1, 6, 8, 15]
     assert keys.value[1, 0] == pytest.approx(scalar_raw(clip, 0, 6.0)[0], abs=1e-9)
+
+
+def test_validity_and_components_of_an_axis_angle() -> None:
+    degrees, axes = [0, 90, 90, NAN, 360, 90], [[0, 0, 0], [0, 0, 0], [0, 0, 5], [0, 0, 1], [0, 0, 0], [0, NAN, 1]]
+    clip = axis_angle_clip(range(1, 7), degrees, axes)
+    keys = rotation_keys(clip, AXIS_ANGLE)
+    assert keys.valid.tolist() == [True, False, True, False, True, False]
+    steps = rotation_steps(clip, AXIS_ANGLE)
+    assert list(zip(steps.first.tolist(), steps.second.tolist(), strict=True)) == [(0, 2), (2, 4)]
+    whole = axis_angle_clip([1, 5], [0, 90], [0, 0, 1])
+    angle = axis_angle_clip([1, 5], [0, 90], [0, 0, 1], components=[0], pose=[NAN] * 4, bone="Angle")
+    part = axis_angle_clip([1, 5], [0, 90], [0, 0, 1], components=[0, 3], pose=[NAN] * 4, bone="Part")
+    apart = track_clip("AXIS_ANGLE", {p: ([1, 5 + (p == 3)], [1, 2]) for p in range(4)}, bone="Apart")
+    clip = joined(whole, angle, part, apart)
+    keys = rotation_keys(clip, AXIS_ANGLE)
+    assert keyed_together(clip, keys).tolist() == [True, True, True, False]
+    assert keys.aligned.tolist() == [True, False, False, False]
+    # An angle alone turns about some axis, whichever: it is judged. A part of an unknown axis is no axis.
+    assert [bool(keys.valid[keys.member == m].all()) for m in range(4)] == [True, True, False, True]

@@ -10,12 +10,25 @@ from typing import Any
 import numpy as np
 import pytest
 
-from quat_audit.motion.clip import BEZIER, CONSTANT, EULER, EULER_ORDERS, LINEAR, QUATERNION, SINE, SLERP, Clip
+from quat_audit.motion.clip import (
+    AXIS_ANGLE,
+    BEZIER,
+    CONSTANT,
+    EULER,
+    EULER_ORDERS,
+    LINEAR,
+    QUATERNION,
+    SINE,
+    SLERP,
+    Clip,
+)
 from quat_audit.motion.keys import rotation_keys, rotation_steps
-from quat_audit.motion.sweep import Sweep, path_length, played_path, played_values, sweep, to_rotation
+from quat_audit.motion.sweep import Sweep, played_path, played_values, sweep, to_rotation
+from quat_audit.rotation.quaternion import path_length
 from tests.clips import (
     NAN,
     about,
+    axis_angle_clip,
     euler_clip,
     free_handles,
     joined,
@@ -135,6 +148,34 @@ def test_euler_steps_equal_a_scalar_reference(order: str) -> None:
         wanted = path_deg(clip, 0, step * 10.0, step * 10.0 + 10)
         assert wanted is not None
         assert s.swept_deg[1 + step] == pytest.approx(wanted, rel=5e-3)
+
+
+@pytest.mark.parametrize("mode", [LINEAR, BEZIER, SINE])
+def test_axis_angle_steps_equal_a_scalar_reference(mode: int) -> None:
+    rng = np.random.default_rng(mode)
+    times = np.cumsum(rng.uniform(1, 10, 12))
+    degrees, axes = rng.uniform(-700, 700, 12), rng.normal(size=3) + rng.normal(size=(12, 3))
+    handles = free_handles(rng, times, np.column_stack([np.radians(degrees), axes]), 0.3, 0.4)
+    options: Any = {"interpolation": mode, "handles": handles, "easing": 0, "dtype": np.float64}
+    clip = axis_angle_clip(times, degrees, axes, **options)
+    s = swept(clip, AXIS_ANGLE)
+    for row, (start, end) in enumerate(pairwise(times)):
+        parts = [start + (end - start) * n / 40 for n in range(41)]
+        wanted = sum(path_deg(clip, 0, a, b) or 0.0 for a, b in pairwise(parts))
+        assert s.swept_deg[row] == pytest.approx(wanted, rel=0.02, abs=0.1)
+        ends = [scalar_rotation(clip, 0, scalar_raw(clip, 0, t)) for t in (start, end)]
+        assert s.shortest_deg[row] == pytest.approx(turn_deg(ends[0], ends[1]), abs=1e-5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("degrees", [(80, -90), (-90, 100), (180, 180), (30, 30)])
+def test_an_axis_that_turns_over_jumps(degrees: tuple[float, float]) -> None:
+    """The zero falls on the middle, the quarter, a sixteenth, and between two samples."""
+    axis = np.array([0.6, -0.48, 0.64])
+    for after in (1, 3, 15, 2.6):
+        clip = axis_angle_clip([1, 11], degrees, [axis, -after * axis], dtype=np.float64)
+        at = degrees[0] + (degrees[1] - degrees[0]) / (1 + after)
+        wanted = abs(degrees[1] - degrees[0]) + min(2 * abs(at), 360 - 2 * abs(at))
+        assert swept(clip, AXIS_ANGLE).swept_deg[0] == pytest.approx(wanted, abs=3.0)
 
 
 @pytest.mark.parametrize("degrees", [90, 359, 360, 720, 3600, 36000])

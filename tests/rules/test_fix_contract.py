@@ -119,11 +119,31 @@ def euler_values(rng: np.random.Generator, r: Recipe) -> np.ndarray:
     return np.radians(values)
 
 
+def axis_angle_values(rng: np.random.Generator, r: Recipe) -> np.ndarray:
+    """Turns about one axis, or about one that drifts; wraps, flipped axes, and keys of 0° with any axis."""
+    step = {"smooth": 25.0, "wild": 150.0, "still": 0.0, "half turns": 180.0}[r.motion]
+    degrees = np.cumsum(rng.uniform(-step, step, r.count)) if r.motion != "half turns" else step * np.arange(r.count)
+    axes = rng.normal(size=3) + np.cumsum(rng.normal(size=(r.count, 3)), axis=0) * (0.5 if r.seed % 3 else 0.0)
+    resting = rng.uniform(size=r.count) < (0.3 if r.seed % 2 else 0.0)
+    degrees[resting] = 0.0
+    axes[resting] = rng.normal(size=(r.count, 3))[resting]
+    values = np.column_stack([np.radians(degrees), axes])
+    sign = {"none": np.ones(r.count), "every": (-1.0) ** np.arange(r.count)}.get(r.signs)
+    values *= (rng.choice([-1.0, 1.0], r.count) if sign is None else sign)[:, None]
+    wraps = {"none": 0, "some": 1, "every": 2}[r.signs]
+    values[:, 0] += 2 * np.pi * rng.integers(-wraps, wraps + 1, r.count)
+    spread = {"unit": 0.0, "noisy": 1e-2, "wrong": 1.5}[r.lengths]
+    values[:, 1:] *= np.exp(rng.uniform(-spread, spread, r.count))[:, None]
+    return values
+
+
 def build(r: Recipe, kind: str = "QUATERNION", bone: str = "Arm", order: str = "XYZ") -> Clip:
     rng = np.random.default_rng(r.seed)
     times = 1.0 + np.cumsum(rng.uniform(0.6, 1.4, r.count)) * r.gap
     if kind == "QUATERNION":
         values, n = quaternion_values(rng, r), 4
+    elif kind == "AXIS_ANGLE":
+        values, n = axis_angle_values(rng, r), 4
     else:
         values, n = euler_values(rng, r), 3
     if r.layout == "duplicate" and r.count > 2:
@@ -147,7 +167,7 @@ def build(r: Recipe, kind: str = "QUATERNION", bone: str = "Arm", order: str = "
             left[at, part, r.seed % 2] = np.nan
             right[at, part, 1] = np.inf
         elif r.broken == "zero":
-            values[at] = 0.0
+            values[at, -3 if kind == "AXIS_ANGLE" else 0 :] = 0.0
         elif r.broken == "all nan":
             values[:] = np.nan
         elif r.broken == "all zero":
@@ -190,6 +210,21 @@ def build(r: Recipe, kind: str = "QUATERNION", bone: str = "Arm", order: str = "
 @pytest.mark.parametrize("code", ["QA101", "QA102", "QA103", "QA104"])
 def test_each_safe_rule_alone(code: str, recipe: Recipe) -> None:
     assert_contract(build(recipe), BY_CODE[code])
+
+
+@fixed
+@given(recipes)
+@pytest.mark.parametrize("code", ["QA101", "QA102", "QA205"])
+def test_each_safe_rule_alone_on_an_axis_angle(code: str, recipe: Recipe) -> None:
+    assert_contract(build(recipe, "AXIS_ANGLE"), BY_CODE[code])
+
+
+@fixed
+@given(recipes)
+@pytest.mark.parametrize("unsafe", [False, True])
+def test_all_rules_on_an_axis_angle(unsafe: bool, recipe: Recipe) -> None:
+    clip = build(recipe, "AXIS_ANGLE")
+    assert_contract(clip, RULES, unsafe=unsafe, keys_kept=not unsafe, path_kept=not unsafe, tracks_kept=not unsafe)
 
 
 @fixed

@@ -12,7 +12,7 @@ from quat_audit.motion.clip import BEZIER, CONSTANT, LINEAR, QUATERNION, SLERP, 
 from quat_audit.rules import RULES
 from quat_audit.rules.qa102_zero_length_quaternion import RULE
 from quat_audit.rules.qa104_sign_flip import RULE as SIGN_FLIP
-from tests.clips import NAN, euler_clip, joined, quaternion_clip, track_clip, turns, values_of
+from tests.clips import NAN, axis_angle_clip, euler_clip, joined, quaternion_clip, track_clip, turns, values_of
 from tests.contract import assert_contract, found
 from tests.judging import audit_clip, repair_clip
 from tests.oracle import scalar_slerp, turn_deg
@@ -127,3 +127,77 @@ def test_the_message_says_where_and_what_it_looks_like() -> None:
     (finding,) = audit_clip(zeroed([1, 3]), [RULE])
     assert finding.severity == "error"
     assert "frame 3" in finding.message and "180°" in finding.message
+
+
+# ---- axis-angle ----------------------------------------------------------------------------------------------
+
+AXIS = np.array([0.6, -0.48, 0.64])
+
+
+def without_axis(rows: Any, degrees: Any = DEGREES, axis: Any = AXIS, **options: Any) -> Clip:
+    axes = np.tile(np.asarray(axis, float), (len(degrees), 1))
+    axes[rows] = 0.0
+    return axis_angle_clip(TIMES, degrees, axes, **options)
+
+
+@pytest.mark.parametrize(
+    "degrees, turned", [(0.0, False), (360.0, False), (-720.0, False), (0.001, True), (45.0, True)]
+)
+def test_a_zero_axis_is_a_fault_where_the_angle_turns(degrees: float, turned: bool) -> None:
+    clip = without_axis(2, [10.0, 20.0, degrees, 70.0])
+    assert found(clip, RULE) == ([((11, 11), "zero", "error", "safe")] if turned else [])
+    assert_contract(clip, RULE)
+
+
+@pytest.mark.parametrize("length, is_zero", [(0.0, True), (1e-13, True), (1e-9, False), (7.0, False)])
+def test_an_axis_has_a_direction_however_short_it_is(length: float, is_zero: bool) -> None:
+    axes = np.tile(AXIS, (4, 1))
+    axes[2] *= length
+    clip = axis_angle_clip(TIMES, DEGREES, axes, dtype=np.float64)
+    assert bool(found(clip, RULE)) == is_zero
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("mode", [CONSTANT, LINEAR, BEZIER])
+def test_a_zero_axis_is_bridged_about_the_axis_beside_it(dtype: Any, mode: int) -> None:
+    clip = without_axis([1, 2], axis=3 * AXIS, dtype=dtype, interpolation=mode, handles="thirds")
+    (finding,) = audit_clip(clip, [RULE])
+    assert finding.message.endswith("the axis is zero: Blender poses the rest rotation, the turn of 20.0° is lost")
+    after = assert_contract(clip, RULE).subject
+    expected = np.column_stack([np.radians([10, 10 + 60 * 2 / 11, 10 + 60 * 10 / 11, 70]), np.tile(3 * AXIS, (4, 1))])
+    np.testing.assert_allclose(values_of(after), expected, atol=1e-5)
+    assert after.curves.marked.reshape(4, 4).tolist() == [[False, True, True, False]] * 4
+
+
+@pytest.mark.parametrize(
+    "degrees, axes, bridged, axis",
+    [
+        # A spin goes on along the line; a wrap does not.
+        ([10, 0, 0, 710], [1, 0, 0, 1], [10 + 700 * 2 / 11, 10 + 700 * 10 / 11], AXIS),
+        # Of the other representations of the key after, the one before counts: QA205 tells the key after from it.
+        ([10, 0, 0, -70], [1, 0, 0, -1], [10 + 60 * 2 / 11, 10 + 60 * 10 / 11], AXIS),
+        # What turns nothing has no axis to give.
+        ([0, 0, 0, 70], [0, 0, 0, 1], [70 * 2 / 11, 70 * 10 / 11], AXIS),
+    ],
+)
+def test_the_bridge_goes_on_from_the_key_before(degrees: Any, axes: Any, bridged: Any, axis: Any) -> None:
+    degrees = np.array(degrees, float)
+    degrees[1:3] = 45.0
+    clip = axis_angle_clip(TIMES, degrees, np.array(axes, float)[:, None] * AXIS)
+    after = values_of(assert_contract(clip, RULE).subject)
+    np.testing.assert_allclose(np.degrees(after[1:3, 0]), bridged, atol=1e-3)
+    np.testing.assert_allclose(after[1:3, 1:], [axis, axis], atol=1e-6)
+
+
+def test_without_any_axis_the_rest_rotation_is_unsafe() -> None:
+    clip = without_axis(slice(None))
+    assert {f[3] for f in found(clip, RULE)} == {"unsafe"}
+    assert assert_contract(clip, RULE).subject is clip
+    after = values_of(assert_contract(clip, RULE, unsafe=True).subject)
+    np.testing.assert_array_equal(after, [[0, 0, 1, 0]] * 4)
+
+
+def test_both_kinds_in_one_clip() -> None:
+    clip = joined(zeroed(1), without_axis(2, bone="Leg"))
+    assert [len(f.occurrences) for f in audit_clip(clip, [RULE])] == [1, 1]
+    assert found(assert_contract(clip, RULE).subject, RULE) == []

@@ -68,6 +68,26 @@ def test_what_is_predicted_is_what_the_fix_does(rig) -> None:
     assert ops.compare_off("EXEC_DEFAULT") == {"FINISHED"} and not STATE.handles
 
 
+def test_an_axis_angle_bone_has_a_graph_and_trails() -> None:
+    made = build.make_rig("Rig", ["Arm"], mode="AXIS_ANGLE")
+    fcurves = build.make_fcurves("Walk", "Rig")
+    values = np.array([[np.radians(340), 0, 0.6, 0.8], [np.radians(350), 0, 0.6, 0.8], [np.radians(10), 0, 0.6, 0.8]])
+    for index in range(4):
+        build.make_curve(fcurves, 'pose.bones["Arm"].rotation_axis_angle', index, (1, 3, 5), values[:, index])
+    build.assign(made.animation_data_create(), bpy.data.actions["Walk"])
+    scenes.audit()
+    assert [row.finding.code for row in RESULTS.rows] == ["QA205"]
+    assert ops.compare("EXEC_DEFAULT") == {"FINISHED"}
+    shown = STATE.shown
+    assert shown.angles.swept_deg == pytest.approx((340.0, 20.0), abs=0.1) and shown.remark == ""
+    rest = np.array(made.data.bones["Arm"].matrix_local)[:3, :3]
+    for poses in (shown.poses.before, shown.poses.after):
+        played = rest @ scene_poses.matrices([("Rig", "Arm")], shown.poses.frames)[0]
+        assert scene_poses.angle_deg(played, poses[:, 0, :3, :3]).max() < 0.01
+        if poses is shown.poses.before:
+            assert ops.fix_active("EXEC_DEFAULT") == {"FINISHED"}
+
+
 def test_a_look_back_at_the_last_fix(rig) -> None:
     assert scenes.why_grey(ops.compare_last) == "Nothing was fixed just now"
     ops.fix_safe("EXEC_DEFAULT")
