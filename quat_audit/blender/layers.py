@@ -144,6 +144,17 @@ def mixing(
     return why, frozenset(paths)
 
 
+def covered(
+    players: Users, plays: tuple[Key, ...], stack: Sequence[Layer], number: int, among: Iterable[str]
+) -> frozenset[str]:
+    """Which of some data paths a layer below plays now. plays: all that the ID plays."""
+    below = {item.key for item in stack[:number] if item.counts} - {stack[number].key}
+    curves = players.animated(plays) if below else {}
+    return frozenset(
+        path for path in among if any(not below.isdisjoint(curves.get((path, part), ())) for part in range(4))
+    )
+
+
 def _meet(lower: Layer, upper: Layer) -> bool:
     """Whether something of the lower layer plays while the upper one does."""
     if lower.holds == "HOLD":

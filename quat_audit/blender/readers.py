@@ -172,6 +172,7 @@ def _readers_of(players: Users, user: User, slot: _Slot) -> Iterator[Reader]:
                     drawn=layers.drawn(datablock, item.strip),
                     mixed=mixed,
                     mixed_paths=mixed_paths,
+                    covers=layers.covered(players, user.plays, stack, number, base.rivals),
                 )
     if user.is_object:
         yield from _constraints(base, user, slot)

@@ -70,6 +70,7 @@ class Reader:
         reads: (data path, component) of which a driver takes the number itself.
         drawn: which times it shows; () where nobody tells: the whole frames.
         rivals: data paths of the same bones that other actions of its owner key, muted ones too.
+        covers: those that layers below it play now: keys of its own there would be played instead.
     """
 
     owner: str
@@ -83,6 +84,7 @@ class Reader:
     reads: frozenset[tuple[str, int]] = frozenset()
     drawn: tuple[Drawn, ...] = ()
     rivals: frozenset[str] = frozenset()
+    covers: frozenset[str] = frozenset()
 
     @property
     def words(self) -> Text:
@@ -105,7 +107,8 @@ class Reader:
         """Equal for readers by which a clip is judged alike."""
         return (
             *(self.owner, self.route, self.by, self.muted, self.linked, self.mixed, self.drawn),
-            *(sorted(self.mixed_paths), sorted(self.ways.items()), sorted(self.reads), sorted(self.rivals)),
+            *(sorted(self.mixed_paths), sorted(self.ways.items()), sorted(self.reads)),
+            *(sorted(self.rivals), sorted(self.covers)),
         )
 
 

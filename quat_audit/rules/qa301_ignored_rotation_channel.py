@@ -18,7 +18,8 @@ several users. note when both are keyed, and when only muted strips play the act
 ## Fix
 Unsafe, two choices: set the rotation mode that the keys need (the default), or convert the keys into the mode in
 use (limit `convert_keys` = 1). Where setting the mode would kill what another action of the bone plays, or another
-user of this one, the keys are converted. Where both are keyed there is nothing to choose: no fix.
+user of this one, the keys are converted; where they would then cover what a layer below them plays, there is no fix.
+Where both are keyed there is nothing to choose: no fix.
 
 ## Known limits
 An action that nobody plays is not judged, nor is a bone whose rotation mode is animated. Keys are not converted from or
@@ -188,10 +189,17 @@ def _kills(clip: Clip, track: int) -> bool:
 
 
 def _convertible(clip: Clip, track: int) -> bool:
-    """Whether the keys can become keys of the mode in use: one for all who have the bone, and no axis-angle."""
+    """Whether the keys can become keys of the mode in use: one for all who have the bone, and no axis-angle.
+
+    Not where they would lie over keys that another action of the bone plays now.
+    """
     modes = {way.mode for _, way in _ways(clip, track)}
     kinds = {clip.tracks.kind[track], *map(kind_played, modes)}
     read_only = any(clip.curves.read_only[c] for c in _curves(clip, track))
+    name = clip.tracks.data_path[track].removesuffix(f"rotation_{clip.tracks.kind[track].lower()}")
+    played = f"{name}rotation_{kind_played(next(iter(modes))).lower()}" if modes else ""
+    if any(played in reader.covers for reader, _ in _ways(clip, track)):
+        return False
     return len(modes) == 1 and AXIS_ANGLE not in kinds and not clip.tracks.delta[track] and not read_only
 
 

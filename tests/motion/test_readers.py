@@ -179,6 +179,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "fill": {"ways": {EULER_PATH: Way("XYZ", (0.0, 1.0, 0.0, 0.0))}},
     "reads": {"reads": frozenset([(EULER_PATH, 1)])},
     "rivals": {"rivals": frozenset(["rotation_euler"])},
+    "covers": {"covers": frozenset(["rotation_euler"])},
 }
 
 

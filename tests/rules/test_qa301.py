@@ -233,5 +233,14 @@ def test_where_the_mode_would_kill_another_action_the_keys_are_converted(rival):
     assert repair_clip(friend, [RULE], unsafe=True).subject.tracks.modes == ((QUATERNION,),)
 
 
+def test_where_converted_keys_would_cover_what_plays_below_there_is_no_fix():
+    path = frozenset(['pose.bones["A"].rotation_euler'])
+    for covers, fix in ((path, "none"), (frozenset(['pose.bones["B"].rotation_euler']), "unsafe")):
+        clip = read(quaternions(bone="A"), reader("Rig", "XYZ", rivals=path, covers=covers))
+        (finding,) = audit_clip(clip, [RULE])
+        assert finding.fix == fix and finding.severity == "error"
+        assert (repair_clip(clip, [RULE], unsafe=True).subject is clip) == (fix == "none")
+
+
 def test_a_mode_that_is_animated_is_not_judged():
     assert audit_clip(read(two_bones(), reader("Rig", "ANIMATED")), [RULE]) == []
