@@ -34,6 +34,7 @@ def make_fcurves(action_name: str, slot_name: str, id_type: str = "OBJECT") -> A
     action = bpy.data.actions.get(action_name) or bpy.data.actions.new(action_name)
     action.use_fake_user = True
     if not LAYERED:
+        action.id_root = id_type  # without it no Action constraint takes the action
         return action.fcurves
     slot = next((s for s in action.slots if s.name_display == slot_name), None)
     slot = slot or action.slots.new(id_type=id_type, name=slot_name)
