@@ -15,8 +15,9 @@ Euler: a note where they make 1° or more of difference; otherwise nothing, its 
 
 ## Fix
 Safe where all who play the action fill in alike: the missing curves are added with that value at the group's key
-times, and marked. Unsafe where one of them would change, and where an Action constraint plays it: it takes the
-identity, a bone that plays the action later its stored value.
+times, and marked. Unsafe where one of them would change, or what one of them fills in is not known; where an Action
+constraint plays it, which takes the identity, while a bone that plays the action later takes its stored value; and
+where a strip leaves an Euler angle as it is stored, since outside of the strip a channel with keys goes to 0.
 
 ## Known limits
 When nobody in the file plays the action the value is unknown: reported, not repaired. So it is where another
