@@ -286,7 +286,7 @@ def views(clip: Clip) -> tuple[Clip, ...]:
 
 def views_of(clip: Clip, read_as: Clip) -> tuple[Clip, ...]:
     """`views` of an edited clip by the readers of the one that it comes from (by data path)."""
-    if not (players(read_as) or unread(read_as)):
+    if not read_as.readers and not unread(read_as) and all(len(modes) <= 1 for modes in read_as.tracks.modes):
         return (clip,)  # a file format says how its keys are played, once for all
     of_path = dict(zip(read_as.tracks.data_path, ways(read_as), strict=True))
     number = max((len(found) for found in of_path.values()), default=1)

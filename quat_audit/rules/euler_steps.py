@@ -61,6 +61,9 @@ def _long_steps(clip: Clip, limits: Limits) -> LongSteps:
     delta = travelled_angles(clip, keys, steps)
     which = np.flatnonzero(np.abs(delta).max(axis=1, initial=0.0) > np.pi / 2)
     which = which[~steps.constant[which] & (steps.gap_frames[which] > 0)]
+    if not len(which):  # most clips: no Euler keys, or none that jump
+        none = np.zeros(0)
+        return LongSteps(which, none > 0, none > 0, Sweep(none, none, none), none)
     toggle, turns = _nearest(clip, keys, steps, which)
     nearer = toggle | np.any(turns != 0, axis=1)
     which, moved = which[nearer], (toggle[:, None] | (turns != 0))[nearer]
@@ -84,7 +87,10 @@ def _long_steps(clip: Clip, limits: Limits) -> LongSteps:
 
 def _axes(clip: Clip, keys: Keys, rows: Ints) -> Ints:
     """(P, 3) axis numbers in the order that each row's angles are applied in."""
-    table = np.array([["XYZ".index(a) for a in order] for order in clip.tracks.order], dtype=np.int64).reshape(-1, 3)
+    if "axes" not in clip.cache:
+        found = [["XYZ".index(axis) for axis in order] for order in clip.tracks.order]
+        clip.cache["axes"] = np.array(found, dtype=np.int64).reshape(-1, 3)
+    table: Ints = clip.cache["axes"]
     return table[keys.track_of(rows)]
 
 
