@@ -22,7 +22,7 @@ from ..motion.sweep import played_path, sample_blocks, to_rotation, travelled
 from ..rotation.interpolation import slerp
 from ..rotation.quaternion import angle_between
 from .on_purpose import changed_on_purpose
-from .unchanged import KEY_TOLERANCE_DEG, arcs_stay, ends_changed_together, turned_by_whole_turns
+from .unchanged import KEY_TOLERANCE_DEG, arcs_stay, ends_changed_together, keys_stay, lines_turn, turned
 
 # A net below the proof of the repair itself (1e-4°): what is re-read from a written file may differ by the
 # file's own precision, never by this much.
@@ -119,13 +119,17 @@ def _compare_kind(before: Clip, after: Clip, kind: RotationKind, tracks: Ints, p
     )
     rows = np.flatnonzero(mine & keys.valid)
     which = np.flatnonzero(mine[steps.first] & (steps.gap_frames > 0))
+    changes.tolerance_deg[tracks] = _storage_cost_deg(keys, after_keys, tracks, partner)
     if same_rows:
         rows = rows[_rows_differ(keys.value, after_keys.value)[rows]]
         touched = _touched(before.curves, after.curves, keys)
         which = which[touched[steps.first[which]] | touched[steps.second[which]]]
         which = which[~arcs_stay(before, after, keys, after_keys, steps, which)]
-        which = which[~ends_changed_together(before, after, keys, steps, which)]
-        rows = rows[~turned_by_whole_turns(keys, after_keys, rows, changes.key_deg)]
+        moved = turned(keys, after_keys, changes.tolerance_deg)
+        which = which[~lines_turn(before, after, keys, moved, steps, which)]
+        if len(which):
+            which = which[~ends_changed_together(before, after, keys, steps, which)]
+        rows = rows[~keys_stay(keys, after_keys, moved, rows, changes.key_deg)]
     members = keys.track_of(rows)
     a = to_rotation(before, keys, keys.value[rows], rows)
     if same_rows:
@@ -134,7 +138,6 @@ def _compare_kind(before: Clip, after: Clip, kind: RotationKind, tracks: Ints, p
         kept = _kept_rotations(before, after, keys, partner)
         b = kept[rows]
     np.maximum.at(changes.key_deg, members, _angle_deg(a, b))
-    changes.tolerance_deg[tracks] = _storage_cost_deg(keys, after_keys, tracks, partner)
     after_steps = _steps_of(after, kind, steps)
 
     def paths(part: Ints, samples: int) -> tuple[Floats, Floats]:

@@ -6,10 +6,12 @@ Keys are compared bit for bit: what is not found here is measured.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ..arrays import Bools, Floats, Ints
-from ..motion.clip import AXIS_ANGLE, ELASTIC, EULER, QUATERNION, Clip
+from ..motion.clip import AXIS_ANGLE, ELASTIC, EULER, LINEAR, QUATERNION, Clip
 from ..motion.keys import Keys, Steps
 
 # An edit leaves a rotation as it was within this, or within what float32 costs where that is more.
@@ -17,23 +19,57 @@ KEY_TOLERANCE_DEG = 1e-4
 TURN = 2.0 * np.pi
 
 
-def turned_by_whole_turns(keys: Keys, after_keys: Keys, rows: Ints, key_deg: Floats) -> Bools:
+class Turned(NamedTuple):
+    """Of N rows the whole turns (N, n) by which their angles moved, and what is left of the moves, degrees (N,).
+
+    `stays` (N,): what is left is no more than storing the values costs. Rows that are no Euler angles do not.
+    """
+
+    turns: Floats
+    left_deg: Floats
+    stays: Bools
+
+
+def turned(keys: Keys, after_keys: Keys, tolerance_deg: Floats) -> Turned:
+    """By how many whole turns an edit moved the angles of the same rows; `tolerance_deg` (T,) is that of each track."""
+    if keys.kind != EULER:
+        none = np.zeros(len(keys.value))
+        return Turned(np.zeros(keys.value.shape), none, none > 0)
+    shift = after_keys.value - keys.value
+    turns = np.round(shift * (1.0 / TURN))
+    shift -= TURN * turns
+    np.abs(shift, out=shift)
+    left_deg = np.degrees(shift[:, 0] + shift[:, 1] + shift[:, 2])
+    return Turned(turns, left_deg, left_deg <= tolerance_deg[keys.tracks][keys.member])
+
+
+def keys_stay(keys: Keys, after_keys: Keys, moved: Turned, rows: Ints, key_deg: Floats) -> Bools:
     """(P,) rows that hold the same rotation by construction: q or -q, or Euler angles whole turns apart.
 
     What rounding left of whole turns bounds the change: a rotation differs by no more than its three angles together.
     It is noted in `key_deg` (T,), unless it is as much as to be measured.
     """
-    was, now = keys.value[rows], after_keys.value[rows]
     if keys.kind == QUATERNION:
+        was, now = keys.value[rows], after_keys.value[rows]
         return np.asarray(np.all(was == now, axis=1) | np.all(was == -now, axis=1))
-    if keys.kind != EULER:
-        return np.zeros(len(rows), dtype=bool)
-    shift = now - was
-    shift -= TURN * np.round(shift / TURN)
-    bound = np.degrees(np.abs(shift).sum(axis=1))
-    small = bound <= KEY_TOLERANCE_DEG
-    np.maximum.at(key_deg, keys.track_of(rows[small]), bound[small])
+    small = moved.stays[rows]
+    if small.any():
+        np.maximum.at(key_deg, keys.track_of(rows[small]), moved.left_deg[rows[small]])
     return np.asarray(small)
+
+
+def lines_turn(before: Clip, after: Clip, keys: Keys, moved: Turned, steps: Steps, which: Ints) -> Bools:
+    """(P,) straight steps whose two ends moved by the same whole turns: what plays between is the same rotation."""
+    linear = before.curves.interpolation == LINEAR
+    if keys.kind != EULER or not linear.any() or after.curves.interpolation is not before.curves.interpolation:
+        return np.zeros(len(which), dtype=bool)
+    first, second = steps.first[which], steps.second[which]
+    result = moved.stays[first] & moved.stays[second]
+    for component in range(keys.key.shape[1]):
+        key, end = keys.key[first, component], keys.key[second, component]
+        result &= (key >= 0) & (end == key + 1) & linear[key]
+        result &= moved.turns[first, component] == moved.turns[second, component]
+    return np.asarray(result)
 
 
 def arcs_stay(before: Clip, after: Clip, keys: Keys, after_keys: Keys, steps: Steps, which: Ints) -> Bools:
@@ -56,10 +92,16 @@ def ends_changed_together(before: Clip, after: Clip, keys: Keys, steps: Steps, w
         return np.zeros(len(which), dtype=bool)
     first, second = keys.key[steps.first[which]], keys.key[steps.second[which]]
     together = np.all((first >= 0) & (second >= 0), axis=1)
+    # Only the keys of these steps are looked at.
+    used = np.unique(np.concatenate([first, second]))
+    used = used[used >= 0]
+    if not len(used):
+        return np.zeros(len(which), dtype=bool)
+    first, second = np.searchsorted(used, first), np.searchsorted(used, second)
     # Blender's elastic ease is no odd function of the change: a negated segment plays another curve.
-    together &= ~np.any(before.curves.interpolation[first] == ELASTIC, axis=1)
+    together &= ~np.any(before.curves.interpolation[used][first] == ELASTIC, axis=1)
     old, new = (
-        [getattr(c, name)[:, 1].astype(np.float64) for name in ("co", "handle_left", "handle_right")]
+        [getattr(c, name)[used, 1].astype(np.float64) for name in ("co", "handle_left", "handle_right")]
         for c in (before.curves, after.curves)
     )
     if keys.kind == QUATERNION:

@@ -154,7 +154,7 @@ def _differs(before: Curves, ancestor: int, after: Curves, number: int) -> bool:
         not _same_keys(before, ancestor, after, number)
         or bool(after.marked[rows].any())
         or bool(after.linear_extrapolation[number] != before.linear_extrapolation[ancestor])
-        or any(not _equal(values[rows], was[old]) for _, values, was in _arrays(before, after))
+        or any(values is not was and not _equal(values[rows], was[old]) for _, values, was in _arrays(before, after))
     )
 
 
@@ -178,8 +178,8 @@ def _arrays(before: Curves, after: Curves) -> list[tuple[str, Any, Any]]:
 def _equal(values: Any, was: Any) -> bool:
     # A repair may work in double precision: what counts is what Blender would store. Bit by bit: NaN equals NaN
     # (it stays where it was), and 0.0 is not -0.0.
-    values = np.ascontiguousarray(values, dtype=was.dtype)
-    return values.shape == was.shape and values.tobytes() == np.ascontiguousarray(was).tobytes()
+    values, was = np.ascontiguousarray(values, dtype=was.dtype), np.ascontiguousarray(was)
+    return np.array_equal(values.view(np.uint8), was.view(np.uint8))
 
 
 def _check(before: Clip, after: Clip, edits: _Edits) -> None:

@@ -39,8 +39,13 @@ def map_keys(clip: Clip, key: Ints, factor: Floats, offset: Floats) -> Clip:
     """value → factor × value + offset for some keys (P,) and both their handles."""
     curves = clip.curves
     co, left, right = curves.co.copy(), curves.handle_left.copy(), curves.handle_right.copy()
+    scaled = bool(np.any(factor != 1.0))
     for points in (co, left, right):
-        points[key, 1] = points[key, 1].astype(np.float64) * factor + offset
+        values = points[key, 1].astype(np.float64)
+        if scaled:
+            values *= factor
+        values += offset
+        points[key, 1] = values
     return with_curves(clip, replace(curves, co=co, handle_left=left, handle_right=right))
 
 

@@ -199,12 +199,15 @@ def _take_nearest(clip: Clip, keys: Keys, steps: Steps, which: Ints) -> Clip:
     total = np.cumsum(turns, axis=0)
     total -= total[keys.offsets[:-1][keys.member]] - turns[keys.offsets[:-1][keys.member]]
     offset, factor = TURN * total, np.ones((count, 3))
-    middle = _axes(clip, keys, rows[taken])[:, 1:2]
-    offset[taken] += np.pi
-    factor_taken = factor[taken]
-    np.put_along_axis(factor_taken, middle, -1.0, axis=1)
-    factor[taken] = factor_taken
-    moved = ((offset != 0) | (factor != 1)) & (keys.key >= 0)
+    moved = offset != 0
+    if taken.any():
+        middle = _axes(clip, keys, rows[taken])[:, 1:2]
+        offset[taken] += np.pi
+        factor_taken = factor[taken]
+        np.put_along_axis(factor_taken, middle, -1.0, axis=1)
+        factor[taken] = factor_taken
+        moved |= (offset != 0) | (factor != 1)
+    moved &= keys.key >= 0
     return map_keys(clip, keys.key[moved], factor[moved], offset[moved])
 
 
