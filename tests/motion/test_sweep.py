@@ -150,6 +150,7 @@ def test_euler_steps_equal_a_scalar_reference(order: str) -> None:
         assert s.swept_deg[1 + step] == pytest.approx(wanted, rel=5e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", [LINEAR, BEZIER, SINE])
 def test_axis_angle_steps_equal_a_scalar_reference(mode: int) -> None:
     rng = np.random.default_rng(mode)
