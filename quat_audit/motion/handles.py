@@ -124,10 +124,14 @@ def beyond_keys(clip: Clip, keys: Keys, steps: Steps, which: Ints) -> Floats:
     start, end = keys.key[steps.first[which]], keys.key[steps.second[which]]
     direct = (start >= 0) & (end == start + 1)
     played = curves.interpolation[start]
+    pause_point()
     a, b = keys.value[steps.first[which]], keys.value[steps.second[which]]
+    pause_point()
     right, left = curves.handle_right[start, 1], curves.handle_left[end, 1]
+    pause_point()
     above = np.maximum(right, left) - np.maximum(a, b)
     below = np.minimum(a, b) - np.minimum(right, left)
+    pause_point()
     beyond = np.where(played == BEZIER, HANDLE_WEIGHT * np.maximum(np.maximum(above, below), 0.0), 0.0)
     beyond[(played == BACK) | (played == ELASTIC)] = np.inf
     return np.asarray(np.where(direct, beyond, 0.0))
