@@ -86,9 +86,8 @@ def arcs_stay(before: Clip, after: Clip, keys: Keys, after_keys: Keys, steps: St
 
 def ends_changed_together(before: Clip, after: Clip, keys: Keys, steps: Steps, which: Ints) -> Bools:
     """(P,) what plays on the step is the same rotation by construction: both ends were negated with their
-    handles, or shifted by the same half or whole turns, or mirrored alike (the equivalent triple)."""
-    # Axis-angle tracks are few: all of their steps are measured.
-    if keys.kind == AXIS_ANGLE or not np.array_equal(before.curves.interpolation, after.curves.interpolation):
+    handles, or shifted by the same half or whole turns, or mirrored alike (the equivalent triple; angle and axis)."""
+    if not np.array_equal(before.curves.interpolation, after.curves.interpolation):
         return np.zeros(len(which), dtype=bool)
     first, second = keys.key[steps.first[which]], keys.key[steps.second[which]]
     together = np.all((first >= 0) & (second >= 0), axis=1)
@@ -108,6 +107,8 @@ def ends_changed_together(before: Clip, after: Clip, keys: Keys, steps: Steps, w
         kept = np.all([x == y for x, y in zip(old, new, strict=True)], axis=0)
         negated = np.all([x == -y for x, y in zip(old, new, strict=True)], axis=0)
         return np.asarray(together & (_everywhere(kept, first, second) | _everywhere(negated, first, second)))
+    if keys.kind == AXIS_ANGLE:
+        return np.asarray(together & _axis_angles_moved_alike(old, new, first, second))
     close = 4.0 * np.finfo(np.float32).eps * np.fmax.reduce(np.abs(new[0]), initial=1.0)
     shift = new[0] - old[0]
     whole = np.abs(shift - np.pi * np.round(shift / np.pi)) <= close
@@ -124,6 +125,19 @@ def ends_changed_together(before: Clip, after: Clip, keys: Keys, steps: Steps, w
         turned = (mirrored[first] & mirrored[second]) & (np.abs(mirror[first] - mirror[second]) <= close)
         result[rest] = np.all(moved | turned, axis=1)
     return np.asarray(result)
+
+
+def _axis_angles_moved_alike(old: list[Floats], new: list[Floats], first: Ints, second: Ints) -> Bools:
+    """(P,) angle and axis at both ends have the same sign as before or both another, and the same whole turns more."""
+    result = np.zeros(len(first), dtype=bool)
+    close = 4.0 * np.finfo(np.float32).eps * np.fmax.reduce(np.abs(new[0]), initial=1.0)
+    for sign in (1.0, -1.0):
+        axis = np.all([y == sign * x for x, y in zip(old, new, strict=True)], axis=0)
+        turns = np.round((new[0] - sign * old[0]) / TURN)
+        angle = np.all([np.abs(y - sign * x - TURN * turns) <= close for x, y in zip(old, new, strict=True)], axis=0)
+        ends = angle[first[:, 0]] & angle[second[:, 0]] & (turns[first[:, 0]] == turns[second[:, 0]])
+        result |= ends & _everywhere(axis, first[:, 1:], second[:, 1:])
+    return result
 
 
 def _everywhere(flag: Bools, first: Ints, second: Ints) -> Bools:

@@ -30,6 +30,11 @@ EQUALLY_LONG = 1e-5
 # Places at which a straight way is measured: no further than TURN_A_SAMPLE apart, and often enough for a turning axis.
 LEAST_SAMPLES, MOST_SAMPLES = 32, 1024
 TURN_A_SAMPLE = np.radians(20.0)
+# Samples measured at a time: temporaries stay small.
+BLOCK = 1 << 16
+# A step whose angle moves by no more than this, and whose axis by half of it, is as near as it can be: the other side of
+# the axis is five times as far off, which is longer even at a small angle (60° from 30 to -30, but 78° round at 30).
+NEAR_ANGLE, NEAR_AXIS_COSINE = np.radians(60.0), np.cos(np.radians(30.0))
 
 
 def turns_nothing(values: npt.ArrayLike) -> Bools:
@@ -69,10 +74,13 @@ def straight_length(a: Array, b: Array) -> Array:
     wanted = np.clip(np.nan_to_num(np.abs(b[:, 0] - a[:, 0]) / TURN_A_SAMPLE), LEAST_SAMPLES, MOST_SAMPLES)
     samples = 1 << np.ceil(np.log2(wanted)).astype(np.int64)
     for count in np.unique(samples):  # few: powers of two
-        part = np.flatnonzero(samples == count)
+        chosen = np.flatnonzero(samples == count)
         share = np.linspace(0.0, 1.0, int(count) + 1)[:, None]
-        way = to_quaternion(a[part, None] * (1.0 - share) + b[part, None] * share)
-        result[part] = quaternion.path_length(way, short=True)
+        block = max(1, BLOCK // int(count))
+        for start in range(0, len(chosen), block):
+            part = chosen[start : start + block]
+            way = to_quaternion(a[part, None] * (1.0 - share) + b[part, None] * share)
+            result[part] = quaternion.path_length(way, short=True)
     return result
 
 
@@ -83,13 +91,17 @@ def nearest_step(a: Array, b: Array) -> tuple[Array, Array]:
     left as it is. Of the two directions of the axis that one is taken from which the straight way to a is shorter; of
     ways that are equally long, the one on which the axis does not pass through zero.
     """
-    plain = _turns_to_near(b[:, 0] - a[:, 0])
-    other = _turns_to_near(-b[:, 0] - a[:, 0])
-    away = np.einsum("ij,ij->i", a[:, 1:], b[:, 1:]) < 0.0
-    one = np.ones(len(a))
+    sign, turns = np.ones(len(a)), np.zeros(len(a))
+    along = np.einsum("ij,ij->i", a[:, 1:], b[:, 1:])
+    near = along > NEAR_AXIS_COSINE * quaternion.norm(a[:, 1:]) * quaternion.norm(b[:, 1:])
+    near &= np.abs(b[:, 0] - a[:, 0]) < NEAR_ANGLE
+    far = np.flatnonzero(~near)
+    a, b, one = a[far], b[far], np.ones(len(far))
+    plain, other = _turns_to_near(b[:, 0] - a[:, 0]), _turns_to_near(-b[:, 0] - a[:, 0])
     gain = straight_length(a, moved(b, one, plain)) - straight_length(a, moved(b, -one, other))
-    flip = (gain > EQUALLY_LONG) | (away & (gain >= -EQUALLY_LONG))
-    return np.where(flip, -1.0, 1.0), np.where(flip, other, plain)
+    flip = (gain > EQUALLY_LONG) | ((along[far] < 0.0) & (gain >= -EQUALLY_LONG))
+    sign[far], turns[far] = np.where(flip, -1.0, 1.0), np.where(flip, other, plain)
+    return sign, turns
 
 
 def _turns_to_near(difference: Array) -> Array:

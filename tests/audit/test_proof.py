@@ -372,6 +372,15 @@ def test_what_changes_an_axis_angle_key_is_told_by_how_much() -> None:
         assert changes.key_deg[0] == pytest.approx(key_deg, abs=1e-9)
 
 
+@pytest.mark.parametrize(
+    "factor, offset",
+    [([1, 1, 1, 1], [np.pi, 0, 0, 0]), ([-1, 1, 1, 1], [0] * 4), ([1, -1, -1, -1], [2 * np.pi, 0, 0, 0])],
+)
+def test_an_axis_angle_that_changed_as_a_whole_is_not_taken_for_the_same(factor: Any, offset: Any) -> None:
+    changes = compare(spun(), with_keys(spun(), slice(0, 4), factor, offset))
+    assert min(changes.key_deg[0], changes.between_deg[0]) > 20.0
+
+
 def test_the_path_of_an_axis_angle_is_measured() -> None:
     good, bad = (axis_angle_clip([1, 3], [350, d], [0, 0, 1], dtype=np.float64) for d in (370, 10))
     for before, after, longer_deg, swept_deg in ((good, bad, 320.0, [20, 340]), (bad, good, 0.0, [340, 20])):
