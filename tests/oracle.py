@@ -193,7 +193,11 @@ def path_deg(clip: Clip, track: int, start: float, end: float) -> float | None:
         ends = [scalar_rotation(clip, track, scalar_raw(clip, track, t)) for t in (start, end)]
         return None if None in ends else turn_deg(ends[0], ends[1])  # type: ignore[arg-type]
     total, last = 0.0, None
-    times = [start + (end - start) * step / PATH_SAMPLES for step in range(PATH_SAMPLES)] + [end]
+    samples = PATH_SAMPLES
+    if clip.tracks.kind[track] == AXIS_ANGLE:  # measured the short way, so a spin needs close samples
+        turned = scalar_raw(clip, track, end)[0] - scalar_raw(clip, track, start)[0]
+        samples += int(abs(turned) / math.radians(20)) if math.isfinite(turned) else 0
+    times = [start + (end - start) * step / samples for step in range(samples)] + [end]
     if clip.tracks.kind[track] == AXIS_ANGLE:
         times = _close_to_jumps(clip, track, times)
     eased = _eased(clip, [int(c) for c in clip.tracks.curves[track] if c >= 0], times)
