@@ -32,8 +32,8 @@ LEAST_SAMPLES, MOST_SAMPLES = 32, 1024
 TURN_A_SAMPLE = np.radians(20.0)
 # Samples measured at a time: temporaries stay small.
 BLOCK = 1 << 16
-# A step whose angle moves by no more than this, and whose axis by half of it, is as near as it can be: the other side of
-# the axis is five times as far off, which is longer even at a small angle (60° from 30 to -30, but 78° round at 30).
+# A step whose angle moves by no more than this, and whose axis by half of it, is as near as it can be: the other side
+# of the axis is five times as far off, which is longer even at a small angle (60° from 30 to -30, but 78° round at 30).
 NEAR_ANGLE, NEAR_AXIS_COSINE = np.radians(60.0), np.cos(np.radians(30.0))
 
 
