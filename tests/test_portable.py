@@ -53,6 +53,7 @@ def _without_encoding(call: ast.Call) -> bool:
     return False
 
 
+@pytest.mark.slow
 def test_text_has_an_encoding_everywhere() -> None:
     found = [f"{p.relative_to(ROOT)}:{c.lineno}" for p in FILES for c in _calls(p) if _without_encoding(c)]
     assert found == []

@@ -134,6 +134,7 @@ def test_what_is_not_there_is_not_met_and_nothing_is_done() -> None:
     assert (done.subject, done.met, done.applied, done.refused) == (clip, frozenset(), (), ())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unsafe", [False, True])
 @pytest.mark.parametrize("seed", range(12))
 def test_running_again_changes_nothing_whatever_was_broken(seed: int, unsafe: bool) -> None:

@@ -204,6 +204,7 @@ def test_a_misspelt_word_is_an_error_and_not_a_class_of_its_own(wrong: dict[str,
         make_occurrences(frames=np.zeros((1, 2)), rows=[0], measured={}, kinds=("visible",), **words)
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_places_take_few_bytes() -> None:
     rng = np.random.default_rng(1)
     count = 100_000

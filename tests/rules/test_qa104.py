@@ -201,6 +201,7 @@ def test_beyond_a_third_of_a_turn_it_may_be_meant(degrees: float, kind: str, fix
     assert measured(clip, RULE, "swept_deg")[0] == pytest.approx(360 - degrees, abs=1e-2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("start", [0.0, 17.0, 100.0])
 def test_reference_24_a_keyed_turn_of_240(dtype: Any, start: float) -> None:

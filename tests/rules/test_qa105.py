@@ -171,6 +171,7 @@ def test_cubic_tangents_of_the_other_sign() -> None:
     assert measured(clip, RULE, "least_norm")[0] < 0.2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("apart", [False, True], ids=["aligned", "apart"])
 def test_no_step_that_collapses_is_missed(seed: int, apart: bool) -> None:

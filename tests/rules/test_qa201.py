@@ -188,6 +188,7 @@ CASES: dict[str, tuple[list[float], list[float], list[tuple[tuple[float, float],
 
 
 # A lone channel turns about one axis whatever the order: each axis, once as the first, the middle and the last.
+@pytest.mark.slow
 @pytest.mark.parametrize("order, axis", [("XYZ", 0), ("ZXY", 1), ("YZX", 2)])
 @pytest.mark.parametrize("name", CASES)
 def test_one_axis(name, order, axis):
@@ -205,6 +206,7 @@ def test_one_axis(name, order, axis):
         assert np.all(moved[np.array(frames) < first] == 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_a_lone_channel_and_doubles(name):
     frames, angles, expected = CASES[name]

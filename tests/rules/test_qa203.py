@@ -37,6 +37,7 @@ def found(clip: Clip) -> list[tuple[tuple[float, ...], float]]:
 
 
 # A lone channel turns about one axis whatever the order: each order once, and each axis.
+@pytest.mark.slow
 @pytest.mark.parametrize("order, axis", [(order, number % 3) for number, order in enumerate(ORDERS)])
 @pytest.mark.parametrize(
     "frames, angles, swept",

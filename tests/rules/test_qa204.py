@@ -137,6 +137,7 @@ STEPS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(STEPS)))
 @pytest.mark.parametrize("mode", [LINEAR, BEZIER, SINE])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

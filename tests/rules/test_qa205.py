@@ -70,6 +70,7 @@ def swept(clip: Clip, *frames: float) -> float:
 # ---- whole turns: as a channel of Euler angles ---------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", EULER_CASES)
 def test_an_angle_is_judged_as_an_euler_channel_is(name: str) -> None:
     frames, degrees, expected = EULER_CASES[name]
@@ -103,6 +104,7 @@ TURNED_OVER: dict[str, tuple[list[float], list[tuple[float, int]], list[tuple[st
 }  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("axis, dtype", list(zip(AXES, [np.float32, np.float64] * 2, strict=True)), ids=str)
 @pytest.mark.parametrize("frames, keys, expected, after", TURNED_OVER.values(), ids=TURNED_OVER)
 def test_the_axis_the_other_way(
@@ -139,6 +141,7 @@ RESTS: dict[str, tuple[list[float], list[Any], int, list[Any]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("degrees, axes, count, after", RESTS.values(), ids=RESTS)
 def test_the_axis_of_a_rest_is_a_neighbors(degrees: Any, axes: Any, count: int, after: Any) -> None:
     frames = [1 + 10 * n for n in range(len(degrees))]
@@ -229,6 +232,7 @@ def test_steps_of_an_axis_that_turns_over_say_nothing_of_a_spin() -> None:
 # ---- what moves along -----------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_any_representation_is_brought_back_to_a_smooth_one(seed: int) -> None:
     """A path keyed smoothly, its keys written otherwise: repaired it plays as the smooth one did, within a degree."""

@@ -100,6 +100,7 @@ def test_degrees_off_the_arc():
     assert_contract(clip, RULE)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("interpolation", [CONSTANT, LINEAR, BEZIER])
 @pytest.mark.parametrize("seed", range(3))

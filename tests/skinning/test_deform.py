@@ -66,6 +66,7 @@ def _random(seed: int, *, bones: int = 6, vertices: int = 200, most: int = 5, tu
     return skin, weights, q, t, make_motion(deform)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("turn", [0.2, 1.0, 10.0])
 def test_every_vertex_as_the_scalar_oracle_has_it(seed: int, turn: float) -> None:

@@ -137,6 +137,7 @@ def test_bytes_that_a_mesh_reads_too_take_every_rule_of_their_path_and_of_no_oth
     assert np.linalg.norm(rotation(read, 1), axis=1) == pytest.approx(1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(6))
 def test_what_audit_calls_fixable_is_never_refused_by_the_file(tmp_path: Path, seed: int) -> None:
     rng = np.random.default_rng(seed)
