@@ -222,9 +222,15 @@ def _note_unwritten(report: FileReport, pairs: Sequence[_Pair], changes: _Change
 def _expect_no_more_errors(report: FileReport) -> None:
     """Raise InputError when the result has more errors than the file: a repair that does harm is no repair."""
     assert report.after is not None
-    was, now = (sum(f.severity == ERROR for f in findings) for findings in (report.findings, report.after.findings))
-    if now > was:
-        raise InputError(f"refused: the result would have {now} errors where there were {was}; nothing was written")
+    was, now = (
+        Counter(f.code for f in those if f.severity == ERROR) for those in (report.findings, report.after.findings)
+    )
+    if now.total() > was.total():
+        more = ", ".join(f"{code} {was[code]} → {now[code]}" for code in sorted(now - was))
+        raise InputError(
+            f"refused: the result would have {now.total()} errors where there were {was.total()} ({more}); "
+            "nothing was written"
+        )
 
 
 class _Pair(NamedTuple):

@@ -11,7 +11,7 @@ bpy = pytest.importorskip("bpy")
 
 from quat_audit import api
 from quat_audit.blender import linked
-from tests.blender import skinned
+from tests.blender import build_case, skinned
 from tests.blender.previewed import run, save
 
 
@@ -103,3 +103,23 @@ def test_what_has_no_part_in_an_audit_may_be_missing(character: Path, tmp_path: 
     character.unlink()
     assert not api.audit_file(shot).not_evaluated
     assert bpy.data.materials["Skin"].is_missing
+
+
+def test_a_slot_whose_keys_are_linked_and_at_fault_is_refused_by_the_rule_that_grows(tmp_path: Path) -> None:
+    """Bound, the linked keys play: their flips become errors, and the refusal says which rule has them."""
+    if not build_case.has_slots():
+        return
+    bones = ["A", "B", "C"]
+    theirs = build_case.make_rig("Theirs", bones, "ZYX")
+    fcurves = build_case.make_fcurves("Walk", "Theirs")
+    for bone in bones:
+        for index, values in enumerate([[1, 0.97, -0.87], [0, 0, 0], [0, 0, 0], [0, 0.24, -0.49]]):
+            build_case.make_curve(fcurves, f'pose.bones["{bone}"].rotation_quaternion', index, [1, 10, 20], values)
+    build_case.assign(theirs.animation_data_create(), bpy.data.actions["Walk"])
+    link(save(tmp_path / "library.blend"), "objects")
+    ours = build_case.make_rig("Ours", bones).animation_data_create()
+    ours.action = bpy.data.actions["Walk"]
+    ours.action_slot = None
+    report = api.fix_file(save(tmp_path / "shot.blend"), settings=api.Settings(unsafe=True))
+    assert report.status == "failed"
+    assert "(QA104 0 → 3); nothing was written" in report.reason
