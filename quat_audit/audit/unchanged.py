@@ -92,11 +92,14 @@ def ends_changed_together(before: Clip, after: Clip, keys: Keys, steps: Steps, w
     first, second = keys.key[steps.first[which]], keys.key[steps.second[which]]
     together = np.all((first >= 0) & (second >= 0), axis=1)
     # Only the keys of these steps are looked at.
-    used = np.unique(np.concatenate([first, second]))
-    used = used[used >= 0]
+    looked_at = np.zeros(len(before.curves.co) + 1, dtype=bool)  # the last one stands for "no key"
+    looked_at[first] = looked_at[second] = True
+    looked_at[-1] = False
+    used = np.flatnonzero(looked_at)
     if not len(used):
         return np.zeros(len(which), dtype=bool)
-    first, second = np.searchsorted(used, first), np.searchsorted(used, second)
+    number = np.maximum(np.cumsum(looked_at) - 1, 0)
+    first, second = number[first], number[second]
     # Blender's elastic ease is no odd function of the change: a negated segment plays another curve.
     together &= ~np.any(before.curves.interpolation[used][first] == ELASTIC, axis=1)
     old, new = (

@@ -100,7 +100,9 @@ def _worth_sampling(clip: Clip, keys: Keys, steps: Steps) -> tuple[Ints, Bools]:
         small |= np.abs(steps.dot) < NEAR_HALF_TURN_DOT
         if small.any():
             curved = bent_steps(clip, keys, steps, 0.0)
-            which = np.union1d(which, curved[small[curved]])
+            either = np.zeros(len(steps.first), dtype=bool)
+            either[which] = either[curved[small[curved]]] = True
+            which = np.flatnonzero(either)
     pause_point()
     apart = ~keys.aligned[keys.member[steps.first[which]]]  # of these the handles do not tell all
     beyond = beyond_keys(clip, keys, steps, which)
