@@ -92,7 +92,7 @@ def _rig(bones: int, mode: str) -> tuple[Any, Any]:
     bpy.context.view_layer.objects.active = rig
     bpy.ops.object.mode_set(mode="EDIT")
     for number in range(bones):
-        bone = rig.data.edit_bones.new(f"Bone{number:04}")
+        bone = rig.data.edit_bones.new(f"Bone{number:03}")
         bone.head, bone.tail = (0.0, 0.0, number), (0.0, 0.0, number + 1.0)
     bpy.ops.object.mode_set(mode="POSE")
     for bone in rig.pose.bones:
@@ -118,7 +118,7 @@ def _fill(curves: Any, property_name: str, values: Any, interpolation: int) -> N
     frames = np.arange(1, values.shape[2] + 1)
     for bone in range(values.shape[0]):
         for component in range(values.shape[1]):
-            curve = curves.new(f'pose.bones["Bone{bone:04}"].{property_name}', index=component)
+            curve = curves.new(f'pose.bones["Bone{bone:03}"].{property_name}', index=component)
             points = curve.keyframe_points
             points.add(len(frames))
             points.foreach_set("co", np.stack([frames, values[bone, component]], axis=1).astype(np.float32).ravel())
