@@ -308,6 +308,9 @@ def make_curves(
     n, keys = len(data_path), len(co)
     counts = np.asarray(counts, dtype=np.int64)
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
+    # In place: at a million keys a page of fresh memory costs more than what is computed in it.
+    origin = np.arange(keys, dtype=np.int64)
+    origin -= np.repeat(offsets[:-1], counts)
     if np.isscalar(interpolation):
         interpolation = np.full(keys, interpolation, dtype=np.uint8)
     return Curves(
@@ -326,7 +329,7 @@ def make_curves(
         read_only=tuple(read_only) if read_only is not None else ("",) * n,
         orphan=_flags(orphan, n),
         ancestor=np.arange(n, dtype=np.int64),
-        origin=np.arange(keys, dtype=np.int64) - np.repeat(offsets[:-1], counts),
+        origin=origin,
         marked=np.zeros(keys, dtype=bool),
     )
 
