@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 @pytest.fixture(autouse=True)
 def empty_file():
     bpy = pytest.importorskip("bpy")
+    gc.collect()  # what points into the old file goes while that is there (see open.forget)
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
 
 

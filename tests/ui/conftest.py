@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import pytest
 
 from tests.conditions import flush_c
@@ -14,6 +16,7 @@ def panel():
     bpy = pytest.importorskip("bpy")
     from quat_audit import ui
 
+    gc.collect()
     bpy.ops.wm.read_homefile(use_empty=True, use_factory_startup=True)
     ui.register()
     yield
