@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..errors import InputError
-from ..findings.finding import SEVERITIES, Finding, Severity
+from ..findings.finding import SAFE, SEVERITIES, Finding, Severity
 from ..findings.ignores import Ignore
 from ..findings.report import ClipLine, Ignored, ReaderLine
 from ..motion.clip import Clip
@@ -68,16 +68,55 @@ def judge_in_slices(subject: Subject, settings: Settings, into: list[Judgement])
                 elif number < len(rules):
                     yield number / len(rules)
         yield (number + 1) / len(rules)
-    into.append(_judgement(subject, found, settings))
+    if subjects.small(subject):
+        into.append(_judgement(subject, found, settings))
+        return
+    for judged in in_slices(lambda: _judgement(subject, found, settings), SLICE_SECONDS):
+        if judged is not None:
+            into.append(judged)
+        else:
+            yield 1.0
 
 
 def _judgement(subject: Subject, found: Iterable[Finding], settings: Settings) -> Judgement:
-    found = list(found)
+    found = _usable(subject, list(found), settings)
     by_path = subjects.locked_by_path(subject)
     unstorable = _unstorable(subject, found, settings)
-    told = [subjects.locked(unstorable.get(f.code, {}) | by_path, capped(f, settings))[0] for f in found]
+    mind = {rule.code for rule in settings.rules if rule.minds_locks}
+    told = [
+        subjects.locked(unstorable.get(f.code, {}) | ({} if f.code in mind else by_path), capped(f, settings))[0]
+        for f in found
+    ]
     kept, ignored = _split(subjects.ignores_of(subject), told)
     return Judgement(kept, ignored, tuple(subjects.not_evaluated(subject, rules_for(subject, settings))))
+
+
+def _usable(subject: Subject, found: list[Finding], settings: Settings) -> list[Finding]:
+    """The findings, without a fix where it would do nothing: neither now, nor after the safe ones that run before it.
+
+    A sign flip on a rotation that lacks a component is repaired once that is completed, if it is.
+    """
+    if not isinstance(subject, Clip):
+        return found
+    useless: set[int] = set()
+    for rule in rules_for(subject, settings):
+        mine = [finding for finding in found if finding.code == rule.code and finding.fix == SAFE]
+        idle = safety.idle(rule, subject, mine, rule_limits(rule, settings.limits)) if mine else []
+        if idle:
+            stuck = _stuck(rule, subject, settings)
+            useless |= {id(finding) for finding in idle if finding.data_path in stuck}
+    return [safety.without_use(finding) if id(finding) in useless else finding for finding in found]
+
+
+def _stuck(rule: AnyRule, clip: Clip, settings: Settings) -> set[str]:
+    """The data paths on which a rule cannot repair safely what it finds once all rules before it have repaired."""
+    for other in sorted(rules_for(clip, settings), key=lambda rule: (rule.phase, rule.code)):
+        if other.phase < rule.phase and other.fix is not None:
+            safe = [finding for finding in find(other, clip, settings.limits) if finding.fix == SAFE]
+            clip = safety.fixed(other, clip, safe, rule_limits(other, settings.limits), unsafe=False) if safe else clip
+    left = find(rule, clip, settings.limits)
+    idle = {f.data_path for f in safety.idle(rule, clip, left, rule_limits(rule, settings.limits))}
+    return idle | {finding.data_path for finding in left if finding.fix != SAFE}
 
 
 def _unstorable(subject: Subject, found: Sequence[Finding], settings: Settings) -> dict[str, dict[str, str]]:

@@ -16,6 +16,7 @@ from ..findings.finding import ERROR, NONE, SAFE, SEVERITIES, UNSAFE, Finding
 from ..findings.report import Applied, HandleChange, Proof, Refused, SkinProof
 from ..motion.changes import changes_by_path
 from ..motion.clip import Clip
+from ..motion.readers import as_bound
 from ..rules.rule import AnyRule, S, Subject
 from ..skinning.skin import PosedSkin
 from ..text import Text
@@ -172,7 +173,8 @@ def _passes(state: _State[S], settings: Settings, wanted: _Wanted, *, unsafe: bo
 
 
 def _apply_rule(rule: AnyRule, state: _State[S], settings: Settings, wanted: _Wanted, *, unsafe: bool) -> None:
-    locked, ignores = subjects.locked_by_path(state.subject), subjects.ignores_of(state.subject)
+    locked = {} if rule.minds_locks else subjects.locked_by_path(state.subject)
+    ignores = subjects.ignores_of(state.subject)
     touched = {path for _, path in state.changed}
     findings: list[Finding] = []
     risky: list[Finding] = []
@@ -298,14 +300,22 @@ def _unproven(before: Subject, after: Subject) -> dict[str, str]:
 
 
 def _worse(before: Subject, state: _State[S], settings: Settings) -> bool:
-    """More findings are errors than before."""
+    """More findings are errors than before, as the result will be read."""
     if state.subject is before:
         return False
+    after = _as_read_again(state.subject)
+    if after is not state.subject:  # what plays now for the first time was not judged on the way
+        return _errors(after, settings) > _errors(before, settings)
     # The last pass met all that has a fix. Of the rest, what has to pose the mesh again waits for the file's audit.
     unmet = [rule for rule in rules_for(before, settings) if rule.fix is None and rule.keys_only]
     if not state.errors and not _errors(state.subject, settings, unmet):
         return False
     return _errors(state.subject, settings) > _errors(before, settings)
+
+
+def _as_read_again(subject: Subject) -> Subject:
+    """An edited clip with those who play it from now on."""
+    return as_bound(subject) if isinstance(subject, Clip) else subject
 
 
 def _errors(subject: Subject, settings: Settings, rules: Collection[AnyRule] | None = None) -> int:
@@ -316,7 +326,7 @@ def _errors(subject: Subject, settings: Settings, rules: Collection[AnyRule] | N
 
 def _taken_back(kept: _State[S], dropped: _State[S], before: Subject, settings: Settings) -> _State[S]:
     """The state before some fixes, saying why these were taken back."""
-    was, would = _errors(before, settings), _errors(dropped.subject, settings)
+    was, would = _errors(before, settings), _errors(_as_read_again(dropped.subject), settings)
     why = Text(
         "it would leave {would} errors where there were {was}, so nothing was done", {"would": would, "was": was}
     )

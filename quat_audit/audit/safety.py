@@ -40,6 +40,27 @@ def trial(rule: AnyRule, clip: Clip, found: Sequence[Finding], limits: Limits) -
     return [_not_safe(f, why[f.data_path]) if f.fix == SAFE and f.data_path in why else f for f in found]
 
 
+def idle(rule: AnyRule, clip: Clip, found: Sequence[Finding], limits: Limits) -> list[Finding]:
+    """The findings on rotations whose safe fix, tried alone, leaves their track as it is."""
+    tracks = set(clip.tracks.data_path)
+    safe = [finding for finding in found if finding.fix == SAFE]
+    if rule.fix is None or not any(finding.data_path in tracks for finding in safe):
+        return []
+    edited = fixed(rule, clip, safe, limits, unsafe=False)
+    touched: set[str] = set()
+    if edited is not clip:
+        changed = compare(clip, edited).changed
+        touched = {path for path, differs in zip(clip.tracks.data_path, changed.tolist(), strict=True) if differs}
+        touched |= tracks - set(edited.tracks.data_path)
+    return [finding for finding in safe if finding.data_path in tracks and finding.data_path not in touched]
+
+
+def without_use(finding: Finding) -> Finding:
+    """A finding whose fix does nothing, saying so."""
+    why = Text("its keys do not allow this repair: see the known limits of {code}", {"code": finding.code})
+    return replace(finding, fix=NONE, occurrences=finding.occurrences.without_fix(), caution=why)
+
+
 def unstorable(rule: AnyRule, clip: Clip, found: Sequence[Finding], limits: Limits) -> dict[str, str]:
     """Data path → why the file of a clip cannot hold what the fix of some findings makes of it."""
     why: dict[str, str] = {}

@@ -20,7 +20,7 @@ from ..errors import GoneError
 from ..motion.clip import BEZIER, COMPONENTS, Clip, Curves, Cycles, Track, make_curves, make_tracks
 from ..text import Text
 from . import compat, ignore, readers, users
-from .users import Played, Users
+from .users import Played, User, Users
 
 # A bone's name is a string literal of RNA: any character but its quote, which a backslash escapes.
 _BONE_ROTATION = re.compile(
@@ -178,9 +178,11 @@ def _read_set_parts(action: Any, curve_set: compat.CurveSet, played_by: Users) -
         players = [guess] if guess is not None else []
     owner = players[0].name if players else ""
 
+    twice = _keyed_by_number(paths, players)
     missing = {path for path in set(paths) if not any(users.resolves(u.datablock, path) for u in who)} if who else set()
     driven = frozenset().union(*(user.driven for user in players))
     problems = [_unevaluable(f, p, c, driven, p in missing) for f, p, c in zip(fcurves, paths, components, strict=True)]
+    problems = [problem or twice.get(path) for problem, path in zip(problems, paths, strict=True)]
     guarded = _read_only_action(action)
     ignores, unreadable = ignore.readable_ignores(action)
     scene = bpy.context.scene or bpy.data.scenes[0]
@@ -200,7 +202,7 @@ def _read_set_parts(action: Any, curve_set: compat.CurveSet, played_by: Users) -
         for path, (bone, prop) in rotations.items()
     }
     unread += readers.not_evaluated(name, read_by)
-    unbound = readers.find_unbound(played_by, own, dict.fromkeys(paths))
+    unbound = readers.find_unbound(played_by, own, rotations, keyed)
     connected = readers.find_connected(played_by, who, paths)
     settled: dict[str, Any] = {
         "cycles": [problem if isinstance(problem, Cycles) else None for problem in problems],
@@ -297,6 +299,27 @@ def _rotations(paths: Iterable[str]) -> dict[str, tuple[str, str]]:
         elif "rotation_" in path and (match := _BONE_ROTATION.fullmatch(path)):
             name = match[1] if match[1] is not None else match[2]
             found[path] = (bpy.utils.unescape_identifier(name), match[3])
+    return found
+
+
+_BY_NUMBER = re.compile(r"pose\.bones\[(\d+)\]\.(rotation_quaternion|rotation_euler|rotation_axis_angle)")
+
+
+def _keyed_by_number(paths: Iterable[str], players: Iterable[User]) -> dict[str, str]:
+    """Data path → why it is not judged, of rotations that are keyed by the bone's number too (a script's path).
+
+    Blender plays both curves, the later one over the earlier: no track by itself says what is played.
+    """
+    found: dict[str, str] = {}
+    for path in dict.fromkeys(path for path in paths if path.startswith("pose.bones[")):
+        if (match := _BY_NUMBER.fullmatch(path)) is None:
+            continue
+        why = Text("keyed by the bone's number too ({path}), and the later curve wins", {"path": path})
+        found[path] = why
+        for user in players:
+            bones = user.datablock.pose.bones if user.is_object and user.datablock.pose is not None else ()
+            if int(match[1]) < len(bones):
+                found[bones[int(match[1])].path_from_id(match[2])] = why
     return found
 
 

@@ -80,12 +80,17 @@ def not_evaluated(action: str, read_by: Iterable[Reader]) -> Iterator[tuple[str,
         yield f"{action}: {path}", why
 
 
-def find_unbound(players: Users, key: Key, paths: Iterable[str]) -> tuple[Unbound, ...]:
+def find_unbound(
+    players: Users, key: Key, rotations: Mapping[str, tuple[str, str]], keyed: Iterable[tuple[str, int]]
+) -> tuple[Unbound, ...]:
     """Who has the action of a slot, is bound to none of its slots or to one without curves, and would suit this one.
 
     Of several slots that would do the first one tells of it.
     """
     uid, handle = key
+    keyed = frozenset(keyed)
+    paths = dict.fromkeys(path for path, _ in keyed)
+    slot = _Slot(key, rotations, keyed)
     found = []
     for holder in players.holders.get(uid, ()):
         if holder.handle == handle or (holder.handle and players.has_curves((uid, holder.handle))):
@@ -106,9 +111,22 @@ def find_unbound(players: Users, key: Key, paths: Iterable[str]) -> tuple[Unboun
                 muted=holder.muted,
                 number=holder.number,
                 fits=not also,
+                reader=_would_play(players, holder, slot),
             )
         )
     return tuple(found)
+
+
+def _would_play(players: Users, holder: users.Holder, slot: _Slot) -> Reader:
+    """How one that is bound to no slot would play it."""
+    user = User(holder.name, holder.datablock)
+    return Reader(
+        owner=holder.name,
+        route="strip" if holder.strip else "action",
+        by=holder.strip,
+        muted=holder.muted,
+        ways=_ways(players, user, slot, nla=bool(holder.strip)),
+    )
 
 
 def _resolves_any(datablock: Any, paths: Iterable[str]) -> bool:

@@ -124,6 +124,7 @@ class Unbound:
         number: which of the owner's strips it is, -1 for the active action.
         fits: this slot is the only one of the action that suits the owner.
         bound: an edit binds it to this slot.
+        reader: how it would play the slot.
     """
 
     owner: str
@@ -133,6 +134,7 @@ class Unbound:
     number: int
     fits: bool
     bound: bool = False
+    reader: Reader | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
@@ -155,6 +157,23 @@ class Connected:
     everywhere: bool
     imported: bool = False
     released: bool = False
+
+
+def as_bound(clip: Clip) -> Clip:
+    """The clip as it is read once those that an edit binds to its slot play it: for judging, not for writing."""
+    new = [one.reader for one in clip.unbound if one.bound and one.reader is not None]
+    if not new:
+        return clip
+    modes = [
+        tuple(dict.fromkeys([*(old if clip.users else ()), *(r.ways[path].mode for r in new if path in r.ways)]))
+        for path, old in zip(clip.tracks.data_path, clip.tracks.modes, strict=True)
+    ]
+    return replace(
+        clip,
+        users=(*clip.users, *(reader.owner for reader in new)),
+        readers=(*clip.readers, *new),
+        tracks=replace(clip.tracks, modes=tuple(modes)),
+    )
 
 
 def newly_bound(before: Clip, after: Clip) -> tuple[Unbound, ...]:

@@ -56,6 +56,8 @@ _Detail = Literal["short", "long", "every finding"]
 
 # Rules about skins: their findings are about meshes and vertices.
 _SKIN_RULES = frozenset(rule.code for rule in RULES if rule.judges == "skin")
+# Rules whose fix may set a mode or a slot, which is no key.
+_NO_KEYS = frozenset(rule.code for rule in RULES if rule.counts_places)
 
 
 class _Paint:
@@ -279,7 +281,8 @@ def _repair(file: FileReport, paint: _Paint, detail: _Detail) -> Iterator[str]:
             yield f"  repaired {applied.code}: weights of {vertices} on {meshes}"
             continue
         on = f" on {_count(applied.tracks, 'track')}" if applied.tracks else ""
-        yield f"  repaired {applied.code}: {_count(applied.keys_changed, 'key')}{on}"
+        noun = "place" if applied.code in _NO_KEYS else "key"
+        yield f"  repaired {applied.code}: {_count(applied.keys_changed, noun)}{on}"
     if repair.handle_types:
         handles = sum(change.handles for change in repair.handle_types)
         types = handle_words(repair.handle_types)

@@ -161,7 +161,9 @@ def _moved_deg(clip: Clip, track: int, instead: tuple[float, float, float, float
 def _offer(clip: Clip, track: int, limits: Limits) -> FixKind:
     if limits["convert_keys"] or _kills(clip, track):
         return UNSAFE if _convertible(clip, track) else NONE
-    return UNSAFE
+    needed = kind_played(_needed(clip, track))
+    to_set = [reader for reader, way in _ways(clip, track) if kind_played(way.mode) != needed]
+    return UNSAFE if any(not reader.linked for reader in to_set) else NONE
 
 
 def _needed(clip: Clip, track: int) -> str:
@@ -314,6 +316,8 @@ RULE: Rule[Clip] = Rule(
     limits=LIMITS,
     phase=PHASE_CURVES,
     keys_only=True,
+    counts_places=True,
+    minds_locks=True,
     remedy="Sets the rotation mode that the keys need; converts the keys where that would kill other motion.",
     other_way=OtherWay(
         limit="convert_keys",

@@ -88,5 +88,6 @@ RULE: Rule[Clip] = Rule(
     kinds=("dead", "muted"),
     phase=PHASE_CURVES,
     keys_only=True,
+    counts_places=True,
     remedy="Binds it to the one slot that suits it, so that the curves play; no key is touched.",
 )

@@ -145,6 +145,7 @@ RULE: Rule[Clip] = Rule(
     limits=LIMITS,
     phase=PHASE_CURVES,
     keys_only=True,
+    counts_places=True,
     remedy="Removes the location keys, which play nothing; a bone that Blender's importer connected is disconnected.",
     other_way=OtherWay(
         limit="disconnect",

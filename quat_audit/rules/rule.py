@@ -65,6 +65,8 @@ class Rule(Generic[S]):
             positions), and are not applied where that cannot be computed.
         whole_turns: it tells full turns and wraps apart, and is not applied where they are not as authored.
         judges_unplayed: it is about keys that nobody plays. What another rule finds in those is a note.
+        counts_places: its fix may do something else than change keys (a mode, a slot): it is counted in places.
+        minds_locks: its `find` offers no fix that writes what must not be written; a locked curve alone is no reason.
         remedy: what the fix does and what it leaves alone, in a sentence beside the button.
         other_way: another way to repair it; None where there is one way only.
         outcome: what the fix has done, with {keys} and {bones} or {vertices} and {meshes}; "": no word of its own.
@@ -88,6 +90,8 @@ class Rule(Generic[S]):
     keys_only: bool = False
     whole_turns: bool = False
     judges_unplayed: bool = False
+    counts_places: bool = False
+    minds_locks: bool = False
     outcome: str = ""
     other_way: OtherWay | None = None
     vertices_at: VerticesAt | None = None

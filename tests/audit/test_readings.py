@@ -42,7 +42,8 @@ def triple_of(order: str) -> Clip:
 
 
 def found(clip: Clip, code: str = "QA201") -> list[Finding]:
-    return audit_clip(clip, [BY_CODE[code]])
+    """What a rule finds, beside the one that completes components: alone its fix would do nothing without them."""
+    return [f for f in audit_clip(clip, [BY_CODE[code], BY_CODE["QA302"]]) if f.code == code]
 
 
 QUATERNION_PATH = 'pose.bones["Arm"].rotation_quaternion'

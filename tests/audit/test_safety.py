@@ -217,3 +217,20 @@ def test_an_edit_that_changes_nothing_breaks_nothing():
     moved = repair_clip(flipping(), [BY_CODE["QA104"]]).subject
     assert set(broken_promises(clip, replace(moved, readers=clip.readers))) == {PATH}
     assert about("Z", 0)[0] == 1.0
+
+
+# ---- fixes that would do nothing --------------------------------------------------------------------------
+
+
+def test_a_fix_that_waits_for_another_that_is_not_safe_is_none():
+    """A flip on a rotation without x is repaired once x is completed: not where two readers fill it differently."""
+    flips = flipping(components=(0, 1, 3))
+    alike = read(flips, reader("QUATERNION", IDENTITY), reader("QUATERNION", IDENTITY, owner="RigB"))
+    rules = [BY_CODE["QA104"], BY_CODE["QA302"]]
+    assert {f.code: f.fix for f in audit_clip(alike, rules)} == {"QA104": "safe", "QA302": "safe"}
+    assert repair_clip(alike, rules).refused == ()
+    apart = read(flips, reader("QUATERNION", IDENTITY), reader("QUATERNION", (1.0, 0.0, 0.5, 0.0), owner="RigB"))
+    found = {f.code: f for f in audit_clip(apart, rules)}
+    assert (found["QA104"].fix, found["QA302"].fix) == ("none", "unsafe")
+    assert "its keys do not allow this repair" in found["QA104"].caution
+    assert one(alike, "QA104").fix == "none"  # nobody completes it where QA302 is not asked for

@@ -105,8 +105,8 @@ def test_what_has_no_part_in_an_audit_may_be_missing(character: Path, tmp_path: 
     assert bpy.data.materials["Skin"].is_missing
 
 
-def test_a_slot_whose_keys_are_linked_and_at_fault_is_refused_by_the_rule_that_grows(tmp_path: Path) -> None:
-    """Bound, the linked keys play: their flips become errors, and the refusal says which rule has them."""
+def test_a_slot_whose_keys_are_linked_and_at_fault_stays_unbound_and_the_rest_is_repaired(tmp_path: Path) -> None:
+    """Bound, the linked keys would play: their flips would be errors that nobody can repair here."""
     if not build_case.has_slots():
         return
     bones = ["A", "B", "C"]
@@ -120,6 +120,15 @@ def test_a_slot_whose_keys_are_linked_and_at_fault_is_refused_by_the_rule_that_g
     ours = build_case.make_rig("Ours", bones).animation_data_create()
     ours.action = bpy.data.actions["Walk"]
     ours.action_slot = None
+    prop = bpy.data.objects.new("Prop", None)
+    prop.rotation_mode = "QUATERNION"
+    bpy.context.scene.collection.objects.link(prop)
+    own = build_case.make_fcurves("Own", "Prop")
+    for index, values in enumerate([[1, -1], [0, 0], [0, 0], [0, 0]]):
+        build_case.make_curve(own, "rotation_quaternion", index, [1, 10], values)
+    build_case.assign(prop.animation_data_create(), bpy.data.actions["Own"])
     report = api.fix_file(save(tmp_path / "shot.blend"), settings=api.Settings(unsafe=True))
-    assert report.status == "failed"
-    assert "(QA104 0 → 3); nothing was written" in report.reason
+    assert report.status == "audited" and report.repair is not None
+    refused = {item.code: item.why for item in report.repair.refused}
+    assert refused["QA307"].startswith("it would leave 4 errors where there were 2")
+    assert [item.code for item in report.repair.applied] == ["QA104"]

@@ -311,3 +311,15 @@ def test_the_record_of_a_removed_action_says_so():
     bpy.data.actions.remove(bpy.data.actions["A"])
     with pytest.raises(GoneError, match="no longer in this file"):
         read.read_again(record)
+
+
+def test_a_rotation_that_is_keyed_by_the_number_of_its_bone_too_is_not_judged():
+    """Blender plays both curves; a repair of the one by name would move what the later one leaves."""
+    rig = build.make_rig("Rig", ["First", "Arm"])
+    curves = build.make_fcurves("A", "Rig")
+    quaternion_curves(curves, path_of(rig, "Arm"))
+    build.make_curve(curves, "pose.bones[1].rotation_quaternion", 0, [1, 2], [0.5, 0.5])
+    build.assign(rig.animation_data_create(), bpy.data.actions["A"])
+    clip = only(read.read_file())
+    reasons = dict(zip(clip.curves.data_path, clip.curves.unevaluable, strict=True))
+    assert "by the bone's number" in reasons[path_of(rig, "Arm")]

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from quat_audit.findings.finding import SAFE
 from quat_audit.motion.clip import (
     BEZIER,
     CONSTANT,
@@ -239,6 +240,15 @@ def test_all_rules_safe(one: Recipe, other: Recipe, order: str) -> None:
 def test_all_rules_unsafe(one: Recipe, other: Recipe, order: str) -> None:
     clip = joined(build(one), build(other, "EULER", "Leg", order))
     assert_contract(clip, RULES, unsafe=True, keys_kept=False, path_kept=False, tracks_kept=False)
+
+
+@fixed
+@given(recipes, recipes, st.sampled_from(EULER_ORDERS))
+def test_what_is_called_safe_is_not_refused(one: Recipe, other: Recipe, order: str) -> None:
+    clip = joined(build(one), build(other, "EULER", "Leg", order))
+    safe = {(f.code, path) for f in audit_clip(clip) if f.fix == SAFE for path in f.paths}
+    refused = {(r.code, r.data_path): r.why for r in repair_clip(clip).refused}
+    assert {which: refused[which] for which in safe & set(refused)} == {}
 
 
 @fixed

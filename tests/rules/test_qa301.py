@@ -244,3 +244,13 @@ def test_where_converted_keys_would_cover_what_plays_below_there_is_no_fix():
 
 def test_a_mode_that_is_animated_is_not_judged():
     assert audit_clip(read(two_bones(), reader("Rig", "ANIMATED")), [RULE]) == []
+
+
+def test_a_linked_action_does_not_lock_the_mode_of_a_local_rig():
+    linked = quaternions(bone="A", read_only="linked from walk.blend")
+    (finding,) = audit_clip(read(linked, reader("Rig", "XYZ")), [RULE])
+    assert finding.fix == "unsafe" and not finding.locked
+    after = repair_clip(read(linked, reader("Rig", "XYZ")), [RULE], unsafe=True).subject
+    assert after.tracks.modes == ((QUATERNION,),) and after.curves is linked.curves
+    (finding,) = audit_clip(read(linked, reader("Rig", "XYZ", linked=True)), [RULE])
+    assert finding.fix == "none"  # neither the keys nor the mode may be written
