@@ -23,7 +23,7 @@ from ..text import Text
 from . import subjects
 from .pipeline import find, judge, left_alone, reported_as, rule_limits, rules_for
 from .proof import prove
-from .safety import broken_promises, fixed
+from .safety import broken_promises, does_nothing, fixed
 from .settings import DEFAULT, Settings
 from .skin_proof import STILL_MM, prove_skin, sound_moved_mm, vertices_changed
 
@@ -282,8 +282,7 @@ def _fixed(
     if edited is subject:
         # Found, called repairable, and nothing done: say so instead of being silent.
         for finding in findings:
-            why = Text("its keys do not allow this repair: see the known limits of {code}", {"code": rule.code})
-            refused.setdefault((rule.code, finding.data_path), why)
+            refused.setdefault((rule.code, finding.data_path), does_nothing(rule.code))
         return subject
     return edited
 

@@ -57,8 +57,13 @@ def idle(rule: AnyRule, clip: Clip, found: Sequence[Finding], limits: Limits) ->
 
 def without_use(finding: Finding) -> Finding:
     """A finding whose fix does nothing, saying so."""
-    why = Text("its keys do not allow this repair: see the known limits of {code}", {"code": finding.code})
-    return replace(finding, fix=NONE, occurrences=finding.occurrences.without_fix(), caution=why)
+    occurrences = finding.occurrences.without_fix()
+    return replace(finding, fix=NONE, occurrences=occurrences, caution=does_nothing(finding.code))
+
+
+def does_nothing(code: str) -> Text:
+    """Why there is no repair where the fix of a rule leaves everything as it is."""
+    return Text("its keys do not allow this repair: see the known limits of {code}", {"code": code})
 
 
 def unstorable(rule: AnyRule, clip: Clip, found: Sequence[Finding], limits: Limits) -> dict[str, str]:
